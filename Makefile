@@ -1,0 +1,1 @@
+# placeholder, grows below

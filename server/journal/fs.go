@@ -1,0 +1,27 @@
+package journal
+
+import "io"
+
+// FS is the file system under a replica's data directory. Paths are slash-separated and relative to
+// it. The real one is OS; the simulator's tears, loses, rots and lies. A change of a name (Create,
+// Rename, Remove, Mkdir) is durable only after SyncDir of the directory that holds it.
+type FS interface {
+	Open(name string) (File, error)   // read and write; an error that Is fs.ErrNotExist when it is missing
+	Create(name string) (File, error) // read and write; an error that Is fs.ErrExist when it is there
+	Rename(from, to string) error
+	Remove(name string) error
+	Mkdir(name string) error // no error when it exists
+	List(dir string) ([]string, error)
+	SyncDir(dir string) error
+	FreeBytes() (uint64, error)
+}
+
+// File is an open file. Writev appends nothing by itself: it writes bufs back to back at off.
+type File interface {
+	io.ReaderAt
+	Writev(bufs [][]byte, off int64) error // all or an error; after an error anything may be on disk
+	Truncate(size int64) error
+	Size() (int64, error)
+	Sync() error // fdatasync; after an error nothing is known of the un-synced writes
+	Close() error
+}
