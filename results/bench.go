@@ -1,0 +1,114 @@
+package results
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// benchUnits tell benchstat which direction is better; it knows that of its own units only. It shows -ns as seconds.
+var benchUnits = []struct{ unit, better string }{
+	{"p50-ns", "lower"}, {"p90-ns", "lower"}, {"p99-ns", "lower"}, {"p999-ns", "lower"}, {"max-ns", "lower"},
+	{"gap-ns", "lower"}, {"catchup-ns", "lower"}, {"firstack-ns", "lower"}, {"transfer-B", "lower"},
+	{"batches/s", "higher"}, {"acked-batches", "higher"}, {"unknown-batches", "lower"}, {"failed-batches", "lower"},
+	{"lost-batches", "lower"}, {"viewchanges", "lower"}, {"late-p99-ns", "lower"}, {"rss-anon-B", "lower"},
+}
+
+// WriteBench writes a run as Go benchmark results, so that `benchstat old.txt new.txt` reads two runs. What was not measured is left out.
+func WriteBench(out io.Writer, r Run, s Summary) error {
+	w := bufio.NewWriter(out)
+	for _, c := range [][2]string{
+		{"goos", "linux"}, {"goarch", r.Found.Arch}, {"pkg", "rejoin"}, {"cpu", r.Found.CPU}, {"target", s.Target}, {"scenario", s.Scenario},
+		{"commit", r.Found.Commit}, {"kernel", r.Found.Kernel}, {"filesystem", r.Found.FileSystem}, {"verdict", string(s.Verdict)},
+	} {
+		if v := strings.Join(strings.Fields(c[1]), " "); v != "" {
+			fmt.Fprintf(w, "%s: %s\n", c[0], v)
+		}
+	}
+	for _, u := range benchUnits {
+		fmt.Fprintf(w, "Unit %s better=%s\n", u.unit, u.better)
+	}
+	fmt.Fprintln(w)
+	writeBenchRun(w, s)
+	for _, name := range append(phaseNames(), Overall) {
+		if q, ok := s.LatencyNs[name]; ok && q.Count > 0 {
+			writeBenchPhase(w, name, q)
+		}
+	}
+	for i, k := range s.Kills {
+		writeBenchKill(w, i, k)
+	}
+	if err := w.Flush(); err != nil { // also holds the error of any line before
+		return fmt.Errorf("write bench results: %w", err)
+	}
+	return nil
+}
+
+func phaseNames() []string {
+	var names []string
+	for _, p := range Phases() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// benchLine collects "value unit" pairs behind a name and an iteration count.
+type benchLine struct{ b strings.Builder }
+
+func newBenchLine(name string, n int64) *benchLine {
+	l := &benchLine{}
+	fmt.Fprintf(&l.b, "Benchmark%s %d", name, max(n, 1))
+	return l
+}
+
+func (l *benchLine) count(v int64, unit string) *benchLine {
+	fmt.Fprintf(&l.b, " %d %s", v, unit)
+	return l
+}
+
+func (l *benchLine) maybe(v *int64, unit string) *benchLine {
+	if v != nil {
+		l.count(*v, unit)
+	}
+	return l
+}
+
+func (l *benchLine) maybeMs(v *float64, unit string) *benchLine {
+	if v != nil {
+		l.count(int64(*v*1e6), unit)
+	}
+	return l
+}
+
+func writeBenchRun(w io.Writer, s Summary) {
+	l := newBenchLine("Run", s.AckedBatches)
+	fmt.Fprintf(&l.b, " %.2f batches/s", s.BatchesPerS)
+	l.count(s.AckedBatches, "acked-batches").count(s.UnknownBatches, "unknown-batches").count(s.FailedBatches, "failed-batches").
+		count(s.LostBatches, "lost-batches").count(s.ViewChanges, "viewchanges").maybe(s.Generator.LateP99Ns, "late-p99-ns")
+	var rss *int64
+	for _, r := range s.Replicas {
+		if r.RssAnonMaxBytes != nil && (rss == nil || *r.RssAnonMaxBytes > *rss) {
+			rss = r.RssAnonMaxBytes
+		}
+	}
+	fmt.Fprintln(w, l.maybe(rss, "rss-anon-B").b.String())
+}
+
+func writeBenchPhase(w io.Writer, phase string, q Quantiles) {
+	l := newBenchLine("Batch/phase="+phase, q.Count)
+	l.maybe(q.P50, "p50-ns").maybe(q.P90, "p90-ns").maybe(q.P99, "p99-ns").maybe(q.P999, "p999-ns").maybe(q.Max, "max-ns")
+	fmt.Fprintln(w, l.b.String())
+}
+
+func writeBenchKill(w io.Writer, i int, k KillSummary) {
+	l := newBenchLine(fmt.Sprintf("Kill/kill=%d/node=%s/role=%s", i, k.Node, k.Role), 1)
+	l.maybeMs(&k.GapWithoutAckMs, "gap-ns").maybeMs(k.FirstAckMs, "firstack-ns").maybeMs(k.CaughtUpMs, "catchup-ns").
+		count(k.TransferBytes, "transfer-B")
+	fmt.Fprintln(w, l.b.String())
+}
+
+// WriteBench writes bench.txt.
+func (f Folder) WriteBench(r Run, s Summary) error {
+	return WriteFileAtomic(f.Bench(), func(w io.Writer) error { return WriteBench(w, r, s) })
+}

@@ -1,0 +1,125 @@
+package results
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Entry is one line of `bench list`.
+type Entry struct {
+	Folder  Folder
+	Run     Run
+	Summary *Summary // nil: none was written, the run goes on or crashed
+	// SizeBytes is the sum of all files in the folder.
+	SizeBytes int64
+	// Err says what could not be read; the other fields hold what could.
+	Err error
+}
+
+// List returns the runs under root, newest first. A folder that cannot be read is listed with its error instead of hiding the others.
+func List(root string) ([]Entry, error) {
+	dirs, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var entries []Entry
+	for _, d := range dirs {
+		if d.IsDir() && looksLikeRun(d.Name()) {
+			entries = append(entries, readEntry(Folder{Dir: filepath.Join(root, d.Name())}))
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(b.Folder.Name(), a.Folder.Name()) })
+	return entries, nil
+}
+
+// looksLikeRun tells a run folder's name from our own sources and from published/.
+func looksLikeRun(name string) bool { return name != "" && name[0] >= '0' && name[0] <= '9' }
+
+func readEntry(f Folder) Entry {
+	e := Entry{Folder: f}
+	var runErr, sumErr, sizeErr error
+	e.Run, runErr = f.ReadRun()
+	s, sumErr := f.ReadSummary()
+	if sumErr == nil {
+		e.Summary = &s
+	} else if errors.Is(sumErr, fs.ErrNotExist) {
+		sumErr = nil
+	}
+	e.SizeBytes, sizeErr = treeBytes(f.Dir)
+	e.Err = errors.Join(runErr, sumErr, sizeErr)
+	return e
+}
+
+// treeBytes sums file sizes; files that vanish meanwhile (a run goes on) are no error.
+func treeBytes(dir string) (int64, error) {
+	var sum int64
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return sum, err
+}
+
+// Remove deletes a run folder directly under root and repairs `latest`. It refuses anything that does not look like a run of ours, so
+// that a slip of the hand removes no sources.
+func Remove(root string, f Folder) error {
+	name := f.Name()
+	dir := filepath.Join(root, name)
+	if !looksLikeRun(name) || filepath.Clean(f.Dir) != filepath.Clean(dir) {
+		return fmt.Errorf("remove run: %s is not a run folder under %s", f.Dir, root)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove run: %w", err)
+	}
+	if name, err := os.Readlink(filepath.Join(root, latestName)); err != nil || filepath.Base(name) != f.Name() {
+		return nil
+	}
+	return repairLatest(root)
+}
+
+// repairLatest points `latest` at the newest run left, or removes it.
+func repairLatest(root string) error {
+	dirs, err := os.ReadDir(root) // sorted by name, and names begin with the time
+	if err != nil {
+		return fmt.Errorf("remove run: %w", err)
+	}
+	for _, d := range slices.Backward(dirs) {
+		if d.IsDir() && looksLikeRun(d.Name()) {
+			return pointLatest(root, d.Name())
+		}
+	}
+	if err := os.Remove(filepath.Join(root, latestName)); err != nil {
+		return fmt.Errorf("remove run: %w", err)
+	}
+	return nil
+}
+
+// RemoveData deletes the nodes' data directories and keeps the rest of the record; done after a pass unless --keep.
+func (f Folder) RemoveData() error {
+	if err := os.RemoveAll(f.Data()); err != nil {
+		return fmt.Errorf("remove node data: %w", err)
+	}
+	return nil
+}
+
+// HasData says whether the nodes' data directories are still there.
+func (f Folder) HasData() bool {
+	entries, err := os.ReadDir(f.Data())
+	return err == nil && len(entries) > 0
+}

@@ -1,0 +1,125 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Phase is a part of the run; a sample belongs to the phase of its due time.
+type Phase string
+
+const (
+	Warmup  Phase = "warmup"
+	Outage  Phase = "outage"
+	Catchup Phase = "catchup"
+	Steady  Phase = "steady"
+	Quiet   Phase = "quiet" // after load stop; holds no samples
+)
+
+// Phases in the order in which tables and legends show them.
+func Phases() []Phase { return []Phase{Warmup, Steady, Outage, Catchup, Quiet} }
+
+// Kill is what a Timeline knows of one SIGKILL. All times are ns since run start; nil: did not happen (yet).
+type Kill struct {
+	Node string
+	Role string // RolePrimary or anything else, at the moment of the kill
+	AtNs int64
+	// FirstAckNs is the first acknowledgement, of any producer, after AtNs.
+	FirstAckNs *int64
+	// RestartNs is the start of the new process, CaughtUpNs when it had caught up.
+	RestartNs  *int64
+	CaughtUpNs *int64
+}
+
+// Timeline maps a time to its phase. Spans are half open, [from, to); one that never ended reaches to load stop.
+//
+//	warmup   before WarmupEndNs, whatever happens in it
+//	outage   from a kill to the first acknowledgement after it (primary) or to the restart (any other role)
+//	catchup  from a restart to caught up, where no outage lies
+//	quiet    from LoadStopNs on
+//	steady   the rest, also while a node is down and writes go on
+type Timeline struct {
+	WarmupEndNs int64
+	// LoadStopNs is nil while the load runs.
+	LoadStopNs *int64
+	Kills      []Kill
+}
+
+// Span is a stretch of one phase; ToNs is nil for one that has no known end.
+type Span struct {
+	Phase  Phase
+	FromNs int64
+	ToNs   *int64
+}
+
+func (s Span) holds(tNs int64) bool { return tNs >= s.FromNs && (s.ToNs == nil || tNs < *s.ToNs) }
+
+// outage is the span in which this kill keeps writes or redundancy away.
+func (k Kill) outage() Span {
+	if k.Role == RolePrimary {
+		return Span{Outage, k.AtNs, k.FirstAckNs}
+	}
+	return Span{Outage, k.AtNs, k.RestartNs}
+}
+
+// catchup is the span of the return; false if the node was not restarted.
+func (k Kill) catchup() (Span, bool) {
+	if k.RestartNs == nil {
+		return Span{}, false
+	}
+	return Span{Catchup, *k.RestartNs, k.CaughtUpNs}, true
+}
+
+// PhaseAt returns the phase of a due time.
+func (t *Timeline) PhaseAt(dueNs int64) Phase {
+	if dueNs < t.WarmupEndNs {
+		return Warmup
+	}
+	if t.LoadStopNs != nil && dueNs >= *t.LoadStopNs {
+		return Quiet
+	}
+	phase := Steady
+	for _, k := range t.Kills {
+		if k.outage().holds(dueNs) {
+			return Outage
+		}
+		if c, ok := k.catchup(); ok && c.holds(dueNs) {
+			phase = Catchup
+		}
+	}
+	return phase
+}
+
+// Spans cuts [0, endNs) into stretches of one phase, in order of time, without gaps or overlaps.
+func (t *Timeline) Spans(endNs int64) []Span {
+	cuts := []int64{0, t.WarmupEndNs}
+	if t.LoadStopNs != nil {
+		cuts = append(cuts, *t.LoadStopNs)
+	}
+	for _, k := range t.Kills {
+		cuts = append(cuts, k.AtNs)
+		for _, at := range []*int64{k.FirstAckNs, k.RestartNs, k.CaughtUpNs} {
+			if at != nil {
+				cuts = append(cuts, *at)
+			}
+		}
+	}
+	slices.SortFunc(cuts, cmp.Compare[int64])
+	var spans []Span
+	for _, at := range cuts {
+		if at < 0 || at >= endNs {
+			continue
+		}
+		if p := t.PhaseAt(at); len(spans) == 0 || spans[len(spans)-1].Phase != p {
+			spans = append(spans, Span{Phase: p, FromNs: at})
+		}
+	}
+	for i := range spans {
+		end := endNs
+		if i+1 < len(spans) {
+			end = spans[i+1].FromNs
+		}
+		spans[i].ToNs = &end
+	}
+	return spans
+}

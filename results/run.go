@@ -1,0 +1,96 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// SchemaVersion stands in run.json and summary.json; it rises when a field changes its meaning or leaves.
+const SchemaVersion = 1
+
+// RunStatus is how far a run came. A folder whose status is "running" and whose process is gone has crashed.
+type RunStatus string
+
+const (
+	StatusRunning     RunStatus = "running"
+	StatusFinished    RunStatus = "finished"
+	StatusInterrupted RunStatus = "interrupted"
+	StatusFailed      RunStatus = "failed"
+)
+
+// Run is run.json: what was asked, what was found, how far it came.
+type Run struct {
+	SchemaVersion int       `json:"schema_version"`
+	Name          string    `json:"name"`
+	Status        RunStatus `json:"status"`
+	// Error is the sentence that ended a failed run.
+	Error     string     `json:"error,omitempty"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	// StartMonoNs is CLOCK_MONOTONIC at t_ns 0: t_ns = t_mono_ns - start_mono_ns.
+	StartMonoNs int64 `json:"start_mono_ns"`
+	Pid         int   `json:"pid"`
+	Asked       Asked `json:"asked"`
+	Found       Found `json:"found"`
+}
+
+// Asked is everything that decided the run before it began. `bench run --from` repeats a run from Scenario and Seed.
+type Asked struct {
+	Target string `json:"target"`
+	// Guarantee says in words what an acknowledgement of this target means.
+	Guarantee    string `json:"guarantee"`
+	ScenarioName string `json:"scenario_name"`
+	// Scenario holds the effective values, every default included, in the scenario's own schema.
+	Scenario json.RawMessage `json:"scenario"`
+	// Settings are the target's effective settings (segment size, ring, suspect time, …).
+	Settings json.RawMessage `json:"settings,omitempty"`
+	Seed     uint64          `json:"seed"`
+	Nodes    int             `json:"nodes"`
+
+	Producers     int     `json:"producers"`
+	BatchMessages int     `json:"batch_messages"`
+	PayloadBytes  int64   `json:"payload_bytes"`
+	MessagesPerS  float64 `json:"messages_per_s"`
+	BatchesPerS   float64 `json:"batches_per_s"`
+	WarmupNs      int64   `json:"warmup_ns"`
+	LoadNs        int64   `json:"load_ns"`
+	QuietNs       int64   `json:"quiet_ns"`
+	BatchBudgetNs int64   `json:"batch_budget_ns"`
+
+	Faults []AskedFault `json:"faults"`
+	// Arguments is the command line, without its secrets: those never come by flag.
+	Arguments []string `json:"arguments,omitempty"`
+}
+
+// AskedFault is one entry of the fault schedule.
+type AskedFault struct {
+	AtNs int64  `json:"at_ns"`
+	Kind string `json:"kind"` // kill, pause, down
+	// Node is a node's name, or a role ("primary", "backup") that is resolved when the time comes.
+	Node string `json:"node"`
+	// DownNs is null for a fault that lasts to the end.
+	DownNs *int64 `json:"down_ns"`
+}
+
+// WriteRun writes run.json atomically, stamping schema version and name.
+func (f Folder) WriteRun(r Run) error {
+	r.SchemaVersion = SchemaVersion
+	r.Name = f.Name()
+	if r.Asked.Faults == nil {
+		r.Asked.Faults = []AskedFault{} // an empty list is a fact, null is not
+	}
+	return WriteJSON(f.RunFile(), r)
+}
+
+// ReadRun reads run.json.
+func (f Folder) ReadRun() (Run, error) {
+	var r Run
+	if err := readJSON(f.RunFile(), &r); err != nil {
+		return Run{}, err
+	}
+	if r.SchemaVersion != SchemaVersion {
+		return Run{}, fmt.Errorf("read %s: %w %d, this bench reads %d", f.RunFile(), ErrSchema, r.SchemaVersion, SchemaVersion)
+	}
+	return r, nil
+}

@@ -1,0 +1,47 @@
+package results
+
+// Status is one line of status.ndjson: one poll of one node. Pointers are null when the node gave no answer.
+type Status struct {
+	TNs  int64  `json:"t_ns"`
+	Node string `json:"node"`
+	// Up says that the node answered this poll.
+	Up          bool   `json:"up"`
+	Role        string `json:"role,omitempty"`
+	View        *int64 `json:"view"`
+	HeadOp      *int64 `json:"head"`
+	CommitOp    *int64 `json:"commit"`
+	KnownCommit *int64 `json:"known_commit"`
+	// State is normal, view_change, repairing, transferring, wiped or fenced.
+	State string `json:"state,omitempty"`
+	// RssAnonBytes is sampled once a second, null in the polls between.
+	RssAnonBytes *int64 `json:"rss_anon_bytes,omitempty"`
+}
+
+// Rate is one line of rates.ndjson: what happened within one second of the run.
+type Rate struct {
+	// TNs is the start of the second.
+	TNs int64 `json:"t_ns"`
+	// OfferedBatches were due in it, SentBatches put on the wire for the first time, AckedBatches acknowledged, whenever they were due.
+	OfferedBatches int64 `json:"offered_batches"`
+	SentBatches    int64 `json:"sent_batches"`
+	AckedBatches   int64 `json:"acked_batches"`
+}
+
+// StatusWriter and the others stream their files.
+type (
+	StatusWriter = LineWriter[Status]
+	StatusReader = LineReader[Status]
+	RateWriter   = LineWriter[Rate]
+)
+
+// AppendStatus opens status.ndjson for appending, making it if missing.
+func (f Folder) AppendStatus() (*StatusWriter, error) { return openLines[Status](f.StatusSamples()) }
+
+// OpenStatus opens status.ndjson for streaming: 50 lines a second and node.
+func (f Folder) OpenStatus() (*StatusReader, error) { return openReader[Status](f.StatusSamples()) }
+
+// AppendRates opens rates.ndjson for appending, making it if missing.
+func (f Folder) AppendRates() (*RateWriter, error) { return openLines[Rate](f.Rates()) }
+
+// ReadRates returns all of rates.ndjson.
+func (f Folder) ReadRates() ([]Rate, error) { return readLines[Rate](f.Rates()) }

@@ -1,0 +1,160 @@
+package results
+
+import "fmt"
+
+// Summary is summary.json. Pointers are numbers that may not have been measured: null then, never 0.
+type Summary struct {
+	SchemaVersion int      `json:"schema_version"`
+	Verdict       Verdict  `json:"verdict"`
+	ExitCode      int      `json:"exit_code"`
+	Reasons       []string `json:"reasons"`
+	// Warnings do not change the verdict.
+	Warnings []string `json:"warnings"`
+
+	Target   string `json:"target"`
+	Scenario string `json:"scenario"`
+
+	// Every offered batch ends in exactly one of acked, unknown, failed.
+	OfferedBatches    int64 `json:"offered_batches"`
+	AckedBatches      int64 `json:"acked_batches"`
+	UnknownBatches    int64 `json:"unknown_batches"`
+	FailedBatches     int64 `json:"failed_batches"`
+	LateAckedBatches  int64 `json:"late_acked_batches"` // acknowledged after their budget; counted as unknown
+	Attempts          int64 `json:"attempts"`           // tries on the wire, retries included
+	LostBatches       int64 `json:"lost_batches"`
+	DuplicatedBatches int64 `json:"duplicated_batches"`
+	ReorderedBatches  int64 `json:"reordered_batches"`
+	CorruptedBatches  int64 `json:"corrupted_batches"`
+	ForeignBatches    int64 `json:"foreign_batches"`
+	GapBatches        int64 `json:"gap_batches"`
+	// UnknownPresentBatches of the unknown ones were found in the log; both outcomes are right.
+	UnknownPresentBatches int64    `json:"unknown_present_batches"`
+	DivergedReplicas      []string `json:"diverged_replicas"`
+
+	Replicas []ReplicaSummary `json:"replicas"`
+	Kills    []KillSummary    `json:"kills"`
+
+	Repairs     int64 `json:"repairs"`
+	Transfers   int64 `json:"transfers"`
+	ViewChanges int64 `json:"view_changes"` // to the end of the quiet phase
+
+	// LatencyNs is from due to acknowledged, by phase and "overall"; ServiceNs from sent, LateNs from due to sent.
+	LatencyNs map[string]Quantiles `json:"latency_ns"`
+	ServiceNs map[string]Quantiles `json:"service_ns"`
+	LateNs    map[string]Quantiles `json:"late_ns"`
+	Histogram HistogramHealth      `json:"histogram"`
+	// PhaseBatches counts the acknowledged batches of each phase.
+	PhaseBatches map[string]int64 `json:"phase_batches"`
+
+	Generator Generator `json:"generator"`
+	// BatchesPerS is acknowledged batches a second of the measured phase, without warm-up.
+	BatchesPerS float64 `json:"batches_per_s"`
+	FrameBytes  int64   `json:"frame_bytes"`
+	// MeasuredNs is the length of the measured phase.
+	MeasuredNs int64 `json:"measured_ns"`
+
+	Verification []VerifyRound `json:"verification"`
+}
+
+// Overall is the key beside the phases in LatencyNs.
+const Overall = "overall"
+
+// ReplicaSummary is one node at the end of the run.
+type ReplicaSummary struct {
+	Node            string `json:"node"`
+	VerifiedBatches int64  `json:"verified_batches"`
+	LostBatches     int64  `json:"lost_batches"`
+	// CaughtUpMs is from the start of its last process to caught up; null if never, or if it was never restarted.
+	CaughtUpMs *float64 `json:"caught_up_ms"`
+	// ReadableMs is from load stop to all acknowledged readable; null if never.
+	ReadableMs       *float64 `json:"readable_ms"`
+	RssAnonMaxBytes  *int64   `json:"rss_anon_max_bytes"`
+	HeadOp           *int64   `json:"head_op"`
+	CommitOp         *int64   `json:"commit_op"`
+	Restarts         int64    `json:"restarts"`
+	UnreadableReason string   `json:"unreadable_reason,omitempty"`
+}
+
+// KillSummary is one SIGKILL and the return after it.
+type KillSummary struct {
+	Node string  `json:"node"`
+	Role string  `json:"role"` // primary, backup, unknown, at the moment of the kill
+	AtMs float64 `json:"at_ms"`
+	// DownMs is from the kill to the start of the new process; null if it was not restarted.
+	DownMs *float64 `json:"down_ms"`
+	// GapWithoutAckMs is the longest time between two consecutive acknowledgements that touches [kill, restart + 5 s]. Always a number.
+	GapWithoutAckMs float64 `json:"gap_without_ack_ms"`
+	// FirstAckMs is from the kill to the first acknowledgement after it.
+	FirstAckMs    *float64 `json:"first_ack_ms"`
+	CaughtUpMs    *float64 `json:"caught_up_ms"`
+	Repairs       int64    `json:"repairs"`
+	RepairOps     int64    `json:"repair_ops"`
+	RepairBytes   int64    `json:"repair_bytes"`
+	RepairMs      *float64 `json:"repair_ms"`
+	Transfers     int64    `json:"transfers"`
+	TransferOps   int64    `json:"transfer_ops"`
+	TransferBytes int64    `json:"transfer_bytes"`
+	TransferMs    *float64 `json:"transfer_ms"`
+}
+
+// Generator says whether the load generator itself can be believed.
+type Generator struct {
+	PacerMode      string `json:"pacer_mode"`
+	OvershootP50Ns *int64 `json:"overshoot_p50_ns"`
+	OvershootP99Ns *int64 `json:"overshoot_p99_ns"`
+	LateP50Ns      *int64 `json:"late_p50_ns"`
+	LateP99Ns      *int64 `json:"late_p99_ns"`
+	LateMaxNs      *int64 `json:"late_max_ns"`
+	// CPUShare is of all cores, 0 to 1.
+	CPUShare     *float64 `json:"cpu_share"`
+	GCPauseMaxNs *int64   `json:"gc_pause_max_ns"`
+}
+
+// VerifyRound is one reading of all replicas: live, alone with the others stopped, or offline from the files.
+type VerifyRound struct {
+	Name            string  `json:"name"`
+	Replica         string  `json:"replica,omitempty"`
+	Ok              bool    `json:"ok"`
+	VerifiedBatches int64   `json:"verified_batches"`
+	LostBatches     int64   `json:"lost_batches"`
+	DurationMs      float64 `json:"duration_ms"`
+	Detail          string  `json:"detail,omitempty"`
+}
+
+// WriteSummary writes summary.json atomically, stamping the schema version; lists and maps that are nil become empty.
+func (f Folder) WriteSummary(s Summary) error {
+	s.SchemaVersion = SchemaVersion
+	orEmpty(&s.Reasons)
+	orEmpty(&s.Warnings)
+	orEmpty(&s.DivergedReplicas)
+	orEmpty(&s.Replicas)
+	orEmpty(&s.Kills)
+	orEmpty(&s.Verification)
+	for _, m := range []*map[string]Quantiles{&s.LatencyNs, &s.ServiceNs, &s.LateNs} {
+		if *m == nil {
+			*m = map[string]Quantiles{}
+		}
+	}
+	if s.PhaseBatches == nil {
+		s.PhaseBatches = map[string]int64{}
+	}
+	return WriteJSON(f.SummaryFile(), s)
+}
+
+func orEmpty[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}
+
+// ReadSummary reads summary.json; the error is fs.ErrNotExist while a run goes on or after it crashed.
+func (f Folder) ReadSummary() (Summary, error) {
+	var s Summary
+	if err := readJSON(f.SummaryFile(), &s); err != nil {
+		return Summary{}, err
+	}
+	if s.SchemaVersion != SchemaVersion {
+		return Summary{}, fmt.Errorf("read %s: %w %d, this bench reads %d", f.SummaryFile(), ErrSchema, s.SchemaVersion, SchemaVersion)
+	}
+	return s, nil
+}
