@@ -1,0 +1,147 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const exampleConfig = `cluster: demo
+nodes:
+  - id: 0
+    listen: {peer: "127.0.0.1:17000", client: "127.0.0.1:17001", admin: "127.0.0.1:17002"}
+  - id: 1
+    listen: {peer: "127.0.0.1:17010", client: "127.0.0.1:17011", admin: "127.0.0.1:17012"}
+    dial: {peer: "127.0.0.1:17510"}
+  - id: 2
+    listen: {peer: "127.0.0.1:17020", client: "127.0.0.1:17021", admin: "127.0.0.1:17022"}
+topics:
+  - name: orders
+    partitions: 4
+  - name: audit
+    durability: replicated
+limits:
+  segment_bytes: 16777216
+  suspect: 750ms
+`
+
+func TestParseConfigFillsDefaults(t *testing.T) {
+	c, err := ParseConfig([]byte(exampleConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Nodes[1].Dial; got.Peer != "127.0.0.1:17510" || got.Client != "127.0.0.1:17011" {
+		t.Errorf("dial of node 1 is %+v", got)
+	}
+	if c.Topics[0].Durability != DurabilityPersisted || c.Topics[1].Partitions != 1 || c.Partitions() != 5 {
+		t.Errorf("topics are %+v", c.Topics)
+	}
+	l := c.Limits
+	if l.SegmentBytes != 16<<20 || l.Suspect != 750*time.Millisecond || l.RingOps != 1024 || l.Tick != 10*time.Millisecond {
+		t.Errorf("limits are %+v", l)
+	}
+}
+
+func TestParseConfigRefuses(t *testing.T) {
+	for _, test := range []struct{ name, old, new, want string }{
+		{"unknown field", "cluster: demo", "cluster: demo\nshards: 3", `[2:1] unknown field "shards"`},
+		{"wrong type", "partitions: 4", "partitions: many", "[12:17]"},
+		{"port 0", `peer: "127.0.0.1:17000"`, `peer: "127.0.0.1:0"`, "[4:20] nodes[0].listen.peer: port \"0\""},
+		{"no port", `admin: "127.0.0.1:17002"`, `admin: "127.0.0.1"`, "is not host:port"},
+		{"same port twice", "127.0.0.1:17010", "127.0.0.1:17000", "is also nodes[0].listen.peer"},
+		{"id out of order", "id: 2", "id: 3", "must have id 2"},
+		{"topic name", "name: orders", "name: ../../x", "[11:11] topics[0].name"},
+		{"topic twice", "name: audit", "name: orders", "there are two topics"},
+		{"too many partitions", "partitions: 4", "partitions: 64", "all topics together"},
+		{"durability", "durability: replicated", "durability: hopeful", "must be persisted or replicated"},
+		{"cluster name", "cluster: demo", "cluster: De mo", "is no name for a cluster"},
+		{"segment", "segment_bytes: 16777216", "segment_bytes: 12", "limits.segment_bytes: must be from"},
+		{"time", "suspect: 750ms", "suspect: 5ms", "limits.suspect: must be from 60ms"},
+		{"duplicate key", "cluster: demo", "cluster: demo\ncluster: other", "cluster"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := strings.Replace(exampleConfig, test.old, test.new, 1)
+			if text == exampleConfig {
+				t.Fatal("the test changed nothing")
+			}
+			_, err := ParseConfig([]byte(text))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("error is %v, want %q in it", err, test.want)
+			}
+			if !strings.Contains(err.Error(), "^") {
+				t.Errorf("no caret in %v", err)
+			}
+		})
+	}
+	two := exampleConfig[:strings.Index(exampleConfig, "  - id: 2")] + exampleConfig[strings.Index(exampleConfig, "topics:"):]
+	if _, err := ParseConfig([]byte(two)); err == nil || !strings.Contains(err.Error(), "1, 3 or 5 nodes, not 2") {
+		t.Errorf("two nodes: %v", err)
+	}
+	if _, err := ParseConfig(nil); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("empty file: %v", err)
+	}
+}
+
+func TestLoadConfigNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(path, []byte("cluster: [\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadConfig(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := LoadConfig(path + ".none"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestTopicsDigest(t *testing.T) {
+	a, err := ParseConfig([]byte(exampleConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{{"name: orders", "name: order"}, {"partitions: 4", "partitions: 5"}, {"durability: replicated", "durability: persisted"}} {
+		b, err := ParseConfig([]byte(strings.Replace(exampleConfig, change[0], change[1], 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.TopicsDigest() == b.TopicsDigest() {
+			t.Errorf("%s and %s have one digest", change[0], change[1])
+		}
+	}
+	moved, err := ParseConfig([]byte(strings.ReplaceAll(exampleConfig, "127.0.0.1", "127.0.0.2")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.TopicsDigest() != moved.TopicsDigest() || a.ClusterID() != moved.ClusterID() {
+		t.Error("addresses take part in the identity")
+	}
+}
+
+func TestCheckExposure(t *testing.T) {
+	open := strings.Replace(exampleConfig, `peer: "127.0.0.1:17000"`, `peer: "0.0.0.0:17000"`, 1)
+	open = strings.Replace(open, `client: "127.0.0.1:17011"`, `client: "10.0.0.7:17011"`, 1)
+	open = strings.Replace(open, `admin: "127.0.0.1:17022"`, `admin: "[::]:17022"`, 1)
+	c, err := ParseConfig([]byte(open))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range []string{"REJOIN_CLUSTER_SECRET_FILE", "REJOIN_TOKEN_FILE", "REJOIN_TOKEN_FILE"} {
+		if err := c.CheckExposure(id, false, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("node %d: %v", id, err)
+		}
+		if err := c.CheckExposure(id, true, true); err != nil {
+			t.Errorf("node %d with secret and token: %v", id, err)
+		}
+	}
+	closed, err := ParseConfig([]byte(exampleConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.CheckExposure(0, false, false); err != nil {
+		t.Errorf("loopback: %v", err)
+	}
+}
