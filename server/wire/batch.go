@@ -57,9 +57,9 @@ func NextMessage(body []byte) (m Message, rest []byte, err error) {
 		return m, nil, fmt.Errorf("%w: message of %d bytes with key %d and headers %d, %d bytes are left", ErrFormat, length, key, headers, len(body))
 	}
 	at := uint64(MessagePrefixBytes)
-	m.Key = body[at : at+key]
-	m.Headers = body[at+key : at+key+headers]
-	m.Payload = body[at+key+headers : end]
+	m.Key = body[at : at+key : at+key]
+	m.Headers = body[at+key : at+key+headers : at+key+headers]
+	m.Payload = body[at+key+headers : end : end]
 	return m, body[end:], nil
 }
 
