@@ -35,6 +35,9 @@ const (
 	EventStepDown           EventKind = "step_down"
 	EventDiskFull           EventKind = "disk_full"
 	EventDiskSpace          EventKind = "disk_space" // there is room again
+	EventHole               EventKind = "hole"
+	EventWaiting            EventKind = "waiting" // a view cannot start before another replica brings an op
+	EventCannotKeepUp       EventKind = "cannot_keep_up"
 	EventHeartbeatGap       EventKind = "heartbeat_gap"
 	EventPeerUp             EventKind = "peer_up"
 	EventPeerDown           EventKind = "peer_down"
