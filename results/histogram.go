@@ -109,9 +109,9 @@ func (h *Histogram) valueAt(q float64) *int64 {
 	if inRange == 0 || rank > inRange {
 		return nil
 	}
-	// The library knows nothing of the overflow: ask for the quantile that has this rank among the samples it holds.
-	// The half sample below keeps its own rounding from stepping over a rank.
-	v := h.hdr.ValueAtQuantile(100 * (float64(max(rank, 1)) - 0.5) / float64(inRange))
+	// The library knows nothing of the overflow: ask for the quantile that has this rank among the samples it holds. It rounds to the
+	// nearest rank, so the division here costs nothing.
+	v := h.hdr.ValueAtQuantile(100 * float64(max(rank, 1)) / float64(inRange))
 	return new(min(v, h.maxNs)) // a bucket's upper edge may lie above the largest sample
 }
 
