@@ -25,6 +25,7 @@ const (
 	messageSumBytes   = 8
 	messageBytesMin   = messageHeadBytes + messageSumBytes
 	batchMessagesMax  = 1<<16 - 1
+	producersMax      = 1 << 12
 	messageBytesMax   = 1 << 20
 	payloadProducers  = 1 << 20 // more producers than any run has; a larger number is not ours
 	payloadPoolBytes  = 1 << 20 // of filler; zlib looks back 32 KiB, so repeats are out of its sight

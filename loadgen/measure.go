@@ -1,0 +1,257 @@
+package loadgen
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"rejoin/results"
+)
+
+// Measurement is what the ledgers of a run say about time. Phases are not in it: they are known only
+// once the first acknowledgements after the kills are, which come from Acks. So a caller measures,
+// makes its results.Timeline with Acks.FirstAfter, and then asks by phase.
+type Measurement struct {
+	Counts Counts
+
+	// Samples are the acknowledged batches, for results.WriteLatencies.
+	Samples []results.Sample
+
+	Acks Acks
+
+	// Torn names producers whose ledger ends in a torn block: their last records are missing.
+	Torn []int
+
+	notes []note
+	rates []results.Rate
+}
+
+// Counts of batches; Due = OK + Failed + Unknown.
+type Counts struct {
+	Due, OK, Failed, Unknown int64
+
+	Unsent    int64 // of Failed: given up before a first try
+	LateAcked int64 // of Unknown: acknowledged after the budget
+	Retried   int64 // batches with more than one try
+	Tries     int64
+}
+
+func (c *Counts) add(r Record) {
+	c.Due++
+	c.Tries += int64(r.Tries)
+	switch {
+	case r.Outcome == OutcomeOK:
+		c.OK++
+	case r.Outcome == OutcomeFailed:
+		c.Failed++
+	default:
+		c.Unknown++
+	}
+	if r.Tries == 0 {
+		c.Unsent++
+	}
+	if r.Late {
+		c.LateAcked++
+	}
+	if r.Tries > 1 {
+		c.Retried++
+	}
+}
+
+// note is what must be kept of every batch until the phases are known.
+type note struct {
+	dueNs, ownLateNs, toOutcomeNs int64
+	outcome                       Outcome
+	sent                          bool
+}
+
+// Measure reads the ledgers of a run.
+func Measure(ledgers []string) (*Measurement, error) {
+	m := &Measurement{}
+	for producer, path := range ledgers {
+		torn, err := eachRecord(path, m.take)
+		if err != nil {
+			return nil, err
+		}
+		if torn {
+			m.Torn = append(m.Torn, producer)
+		}
+	}
+	slices.Sort(m.Acks.atNs)
+	if c := m.Counts; c.Due != c.OK+c.Failed+c.Unknown {
+		panic(fmt.Sprintf("loadgen: %d due batches are not %d ok + %d failed + %d unknown", c.Due, c.OK, c.Failed, c.Unknown))
+	}
+	return m, nil
+}
+
+// eachRecord streams one ledger and reports whether its end was torn.
+func eachRecord(path string, take func(Record) error) (torn bool, err error) {
+	reader, err := OpenLedger(path)
+	if err != nil {
+		return false, err
+	}
+	defer reader.Close()
+	for {
+		record, err := reader.Next()
+		if err == io.EOF {
+			return reader.Torn(), nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if err := take(record); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (m *Measurement) take(r Record) error {
+	m.Counts.add(r)
+	m.notes = append(m.notes, note{dueNs: r.DueNs, ownLateNs: r.OwnLateNs, toOutcomeNs: r.DoneNs - r.DueNs,
+		outcome: r.Outcome, sent: r.Tries > 0})
+	m.rate(r.DueNs).OfferedBatches++
+	if r.Tries > 0 {
+		m.rate(r.SentNs).SentBatches++
+	}
+	if r.Outcome == OutcomeOK {
+		m.rate(r.DoneNs).AckedBatches++
+		m.Samples = append(m.Samples, results.Sample{DueNs: r.DueNs, SentNs: r.SentNs, AckNs: r.DoneNs})
+		m.Acks.atNs = append(m.Acks.atNs, r.DoneNs)
+	}
+	return nil
+}
+
+const secondNs = int64(1e9)
+
+// rate is the second that holds a time. A ledger is checksummed, so a time of years is not damage
+// but a bug: it must not become an allocation.
+func (m *Measurement) rate(atNs int64) *results.Rate {
+	const secondsMax = 30 * 24 * 3600
+	second := atNs / secondNs
+	if atNs < 0 || second > secondsMax {
+		panic(fmt.Sprintf("loadgen: a batch at %d ns since the run's base", atNs))
+	}
+	for int64(len(m.rates)) <= second {
+		m.rates = append(m.rates, results.Rate{TNs: int64(len(m.rates)) * secondNs})
+	}
+	return &m.rates[second]
+}
+
+// Rates are the seconds of the run, from 0 to the last in which anything happened.
+func (m *Measurement) Rates() []results.Rate { return m.rates }
+
+// OwnLate is how late first tries were by the generator's own fault, outside the warm-up: the number
+// that decides whether the run may be believed.
+func (m *Measurement) OwnLate(timeline *results.Timeline) *results.Histogram {
+	h := results.NewHistogram()
+	for _, n := range m.notes {
+		if n.sent && timeline.PhaseAt(n.dueNs) != results.Warmup {
+			h.Record(n.ownLateNs)
+		}
+	}
+	return h
+}
+
+// PhaseOutcomes is what became of the batches due in one phase.
+type PhaseOutcomes struct {
+	Due, OK, Failed, Unknown int64
+
+	// GaveUp is the time from due to the end of every batch that was not acknowledged: its true
+	// latency is longer. Nil if there was none.
+	GaveUp *results.Histogram
+}
+
+// ByPhase sorts all batches by the phase of their due time; the sums are Counts.
+func (m *Measurement) ByPhase(timeline *results.Timeline) map[results.Phase]PhaseOutcomes {
+	out := make(map[results.Phase]PhaseOutcomes)
+	for _, n := range m.notes {
+		phase := timeline.PhaseAt(n.dueNs)
+		o := out[phase]
+		o.add(n)
+		out[phase] = o
+	}
+	return out
+}
+
+func (o *PhaseOutcomes) add(n note) {
+	o.Due++
+	switch n.outcome {
+	case OutcomeOK:
+		o.OK++
+		return
+	case OutcomeFailed:
+		o.Failed++
+	default:
+		o.Unknown++
+	}
+	if o.GaveUp == nil {
+		o.GaveUp = results.NewHistogram()
+	}
+	o.GaveUp.Record(n.toOutcomeNs)
+}
+
+// Acks are the times of all acknowledgements within their budget, of all producers, in order.
+type Acks struct{ atNs []int64 }
+
+// AcksAt makes Acks of times in any order.
+func AcksAt(atNs []int64) Acks {
+	sorted := slices.Clone(atNs)
+	slices.Sort(sorted)
+	return Acks{atNs: sorted}
+}
+
+// Len is their number.
+func (a Acks) Len() int { return len(a.atNs) }
+
+// FirstAfter is the first acknowledgement after a time; false if there was none.
+func (a Acks) FirstAfter(ns int64) (int64, bool) {
+	i, _ := slices.BinarySearchFunc(a.atNs, ns, func(at, ns int64) int {
+		if at <= ns {
+			return -1
+		}
+		return 1
+	})
+	if i == len(a.atNs) {
+		return 0, false
+	}
+	return a.atNs[i], true
+}
+
+// Before counts the acknowledgements before a time.
+func (a Acks) Before(ns int64) int {
+	i, _ := slices.BinarySearch(a.atNs, ns)
+	return i
+}
+
+// LongestGap is the longest time between two consecutive acknowledgements that touches [fromNs,
+// toNs]. The run's edges count as acknowledgements, so that silence up to the end is a gap: pass the
+// start and the end of the load.
+func (a Acks) LongestGap(fromNs, toNs int64, edges Edges) int64 {
+	if toNs < fromNs {
+		panic(fmt.Sprintf("loadgen: gap between %d and %d ns", fromNs, toNs))
+	}
+	longest := int64(0)
+	previous := edges.StartNs
+	consider := func(at int64) bool {
+		if at >= fromNs && previous <= toNs {
+			longest = max(longest, at-previous)
+		}
+		previous = max(previous, at)
+		return previous <= toNs
+	}
+	first, _ := slices.BinarySearch(a.atNs, fromNs)
+	if first > 0 {
+		previous = max(previous, a.atNs[first-1])
+	}
+	for _, at := range a.atNs[first:] {
+		if !consider(at) {
+			return longest
+		}
+	}
+	consider(cmp.Or(edges.StopNs, toNs))
+	return longest
+}
+
+// Edges are the first due time and the end of the load, since the base.
+type Edges struct{ StartNs, StopNs int64 }

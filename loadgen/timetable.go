@@ -1,0 +1,109 @@
+package loadgen
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Arrival is how due times lie in time.
+type Arrival string
+
+// Arrivals.
+const (
+	// ArrivalSpread: evenly spaced; each producer has its own phase within the common period, so
+	// that no two are in step.
+	ArrivalSpread Arrival = "spread"
+	// ArrivalPoisson: independent exponential gaps per producer at the same mean rate.
+	ArrivalPoisson Arrival = "poisson"
+)
+
+// Timetable says when every batch of a run is due. It is a function of its fields alone: nothing
+// that happens during the run moves it.
+type Timetable struct {
+	Producers     int
+	BatchMessages int
+	RatePerS      int // messages a second, all producers together
+	Duration      time.Duration
+	Arrival       Arrival // "" is ArrivalSpread
+	Seed          uint64  // of ArrivalPoisson
+}
+
+func (t Timetable) validate() error {
+	switch {
+	case t.Producers < 1 || t.Producers > producersMax:
+		return fmt.Errorf("loadgen: %d producers: pass 1 to %d", t.Producers, producersMax)
+	case t.BatchMessages < 1 || t.BatchMessages > batchMessagesMax:
+		return fmt.Errorf("loadgen: %d messages a batch: pass 1 to %d", t.BatchMessages, batchMessagesMax)
+	case t.RatePerS < 1 || t.RatePerS > 1e9:
+		return fmt.Errorf("loadgen: rate of %d messages a second: pass 1 to 1,000,000,000", t.RatePerS)
+	case t.Duration <= 0 || t.Duration > 7*24*time.Hour:
+		return fmt.Errorf("loadgen: duration %v: pass more than 0 and at most 7 days", t.Duration)
+	case t.Arrival != "" && t.Arrival != ArrivalSpread && t.Arrival != ArrivalPoisson:
+		return fmt.Errorf("loadgen: arrival %q: pass %s or %s", t.Arrival, ArrivalSpread, ArrivalPoisson)
+	}
+	return nil
+}
+
+// Period is the time between two batches of one producer.
+func (t Timetable) Period() time.Duration { return t.slot(uint64(t.Producers)) }
+
+// slot is when slot k of the whole run lies: k batches at the common rate. The product of a long
+// run at a high rate exceeds 64 bits.
+func (t Timetable) slot(k uint64) time.Duration {
+	hi, lo := bits.Mul64(k, uint64(t.BatchMessages)*uint64(time.Second))
+	quotient, _ := bits.Div64(hi, lo, uint64(t.RatePerS))
+	return time.Duration(quotient)
+}
+
+// DueBy is how many batches of all producers are due before a time since start; with
+// ArrivalPoisson the expected number.
+func (t Timetable) DueBy(since time.Duration) uint64 {
+	since = min(since, t.Duration)
+	if since <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(since), uint64(t.RatePerS))
+	k, _ := bits.Div64(hi, lo, uint64(t.BatchMessages)*uint64(time.Second))
+	// Slot k is at or before since, by rounding; the one after it may be too.
+	for t.slot(k) < since {
+		k++
+	}
+	return k
+}
+
+// Schedule returns the due times of one producer, in order.
+func (t Timetable) Schedule(producer int) *Schedule {
+	s := &Schedule{table: t, producer: producer}
+	if t.Arrival == ArrivalPoisson {
+		s.random.state = t.Seed ^ uint64(producer+1)*0xd1342543de82ef95
+	}
+	return s
+}
+
+// Schedule hands out the due times of one producer.
+type Schedule struct {
+	table    Timetable
+	producer int
+	batch    uint64
+	elapsed  float64 // ns; ArrivalPoisson only
+	random   splitMix
+}
+
+// Next is when the producer's next batch is due since start, or false when the load has ended.
+func (s *Schedule) Next() (time.Duration, bool) {
+	due := s.due()
+	s.batch++
+	return due, due < s.table.Duration
+}
+
+func (s *Schedule) due() time.Duration {
+	if s.table.Arrival != ArrivalPoisson {
+		// Batch i of producer p is due at (i + p/P) periods.
+		return s.table.slot(s.batch*uint64(s.table.Producers) + uint64(s.producer))
+	}
+	uniform := float64(s.random.next()>>11+1) / (1 << 53) // in (0, 1], so that the logarithm is finite
+	s.elapsed += -math.Log(uniform) * float64(s.table.Period())
+	return time.Duration(s.elapsed)
+}
