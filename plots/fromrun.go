@@ -1,0 +1,321 @@
+package plots
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"rejoin/results"
+)
+
+// FromRun fills Figures from a run folder: run.json, events, status samples, rates, latency.hlog. What is missing or damaged leaves its figure
+// empty and comes back in the error, beside all that could be read.
+func FromRun(f results.Folder) (Figures, error) {
+	run, runErr := f.ReadRun()
+	events, eventErr := f.ReadEvents()
+	timeline := results.TimelineOf(events)
+	activities := results.Activities(events)
+	lag, lastPollNs, lagErr := readLag(f)
+	rates, rateErr := f.ReadRates()
+	set, setErr := f.ReadLatencySet()
+
+	out := Figures{Caption: caption(run), EndNs: endOf(timeline, lastPollNs, rates), WarmupEndNs: timeline.WarmupEndNs, Lag: lag}
+	for _, k := range timeline.Kills {
+		out.Kills = append(out.Kills, KillMark{AtNs: k.AtNs, Node: k.Node, Role: k.Role})
+	}
+	out.Spans = spansOf(&timeline, activities, out.EndNs)
+	for _, r := range rates {
+		out.Throughput = append(out.Throughput, RatePoint{r.TNs, float64(r.OfferedBatches), float64(r.AckedBatches)})
+	}
+	if setErr == nil {
+		out.Percentiles = Distributions(set)
+	}
+	var latencyErr error
+	out.Latency, latencyErr = readLatency(f, out.EndNs)
+	out.Recovery = Recoveries(timeline.Kills, activities)
+	return out, errors.Join(runErr, eventErr, lagErr, rateErr, setErr, latencyErr)
+}
+
+func caption(r results.Run) string {
+	a := r.Asked
+	if a.Target == "" {
+		return r.Name
+	}
+	return fmt.Sprintf("%s · %s · %s batches/s of %d messages, %d-byte payloads, %d producers · one sample is one batch · %s",
+		a.Target, a.ScenarioName, numberText(a.BatchesPerS), a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
+}
+
+// endOf shows the load and as much of the quiet phase as does not squeeze it.
+func endOf(t results.Timeline, lastPollNs int64, rates []results.Rate) int64 {
+	end := lastPollNs
+	if n := len(rates); n > 0 {
+		end = max(end, rates[n-1].TNs+int64(time.Second))
+	}
+	if t.LoadStopNs == nil {
+		return end
+	}
+	return min(max(end, *t.LoadStopNs), *t.LoadStopNs+*t.LoadStopNs/10)
+}
+
+// readLag streams the status samples; lag is measured against the highest commit any node had shown until then.
+func readLag(f results.Folder) (series []LagSeries, lastNs int64, err error) {
+	r, err := f.OpenStatus()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	lags := lagCollector{index: map[string]int{}}
+	var damage error
+	for {
+		s, err := r.Next()
+		var le *results.LineError
+		switch {
+		case err == io.EOF:
+			return lags.series, lags.lastNs, damage
+		case errors.As(err, &le):
+			damage = fmt.Errorf("read %s: %w", f.StatusSamples(), err) // one is enough to say so
+		case err != nil:
+			return lags.series, lags.lastNs, err
+		default:
+			lags.add(s)
+		}
+	}
+}
+
+type lagCollector struct {
+	series []LagSeries
+	index  map[string]int
+	// highest is the highest commit any node has shown.
+	highest int64
+	lastNs  int64
+}
+
+func (c *lagCollector) add(s results.Status) {
+	i, ok := c.index[s.Node]
+	if !ok {
+		i = len(c.series)
+		c.index[s.Node] = i
+		c.series = append(c.series, LagSeries{Node: s.Node})
+	}
+	c.lastNs = max(c.lastNs, s.TNs)
+	lag := math.NaN()
+	if s.Up && s.CommitOp != nil {
+		c.highest = max(c.highest, *s.CommitOp)
+		lag = float64(c.highest - *s.CommitOp)
+	}
+	c.series[i].Points = append(c.series[i].Points, LagPoint{s.TNs, lag})
+}
+
+// spansOf shades the outage phases, and repairs and transfers of any node.
+func spansOf(t *results.Timeline, activities []results.Activity, endNs int64) []SpanMark {
+	var spans []SpanMark
+	for _, s := range t.Spans(endNs) {
+		if s.Phase == results.Outage {
+			spans = append(spans, SpanMark{SpanOutage, s.FromNs, *s.ToNs})
+		}
+	}
+	for _, kind := range []struct {
+		of results.ActivityKind
+		as SpanKind
+	}{{results.Repair, SpanRepair}, {results.Transfer, SpanTransfer}} {
+		for _, u := range union(activities, kind.of, endNs, endNs/1000) {
+			spans = append(spans, SpanMark{kind.as, u[0], u[1]})
+		}
+	}
+	return spans
+}
+
+// union joins the activities of a kind that overlap, or lie closer than slackNs, into [from, to] pairs; an open one ends at endNs.
+func union(activities []results.Activity, kind results.ActivityKind, endNs, slackNs int64) [][2]int64 {
+	var out [][2]int64
+	for _, a := range activities { // in order of begin
+		if a.Kind != kind {
+			continue
+		}
+		to := endNs
+		if a.ToNs != nil {
+			to = *a.ToNs
+		}
+		if n := len(out); n > 0 && a.FromNs <= out[n-1][1]+slackNs {
+			out[n-1][1] = max(out[n-1][1], to)
+		} else {
+			out = append(out, [2]int64{a.FromNs, max(to, a.FromNs)})
+		}
+	}
+	return out
+}
+
+// Distributions samples the due-to-acknowledged histogram of each phase at rising quantiles, as far as its samples carry.
+func Distributions(set *results.LatencySet) []Distribution {
+	var out []Distribution
+	for _, phase := range results.Phases() {
+		h := set.Get(results.DueToAck, phase)
+		if phase == results.Warmup || h == nil || h.Count() == 0 {
+			continue
+		}
+		d := Distribution{Label: string(phase), Count: h.Count()}
+		for _, q := range quantileLadder() {
+			if v := h.QuantileNs(q); v != nil {
+				d.Points = append(d.Points, QuantilePoint{q, float64(*v)})
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// quantileLadder has 25 quantiles for each nine, evenly spaced on the axis, the exact nines among them.
+func quantileLadder() []float64 {
+	ladder := []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999}
+	for i := 1; i < 5*25; i++ {
+		if i%25 != 0 {
+			ladder = append(ladder, 1-math.Pow(10, -float64(i)/25))
+		}
+	}
+	slices.Sort(ladder)
+	return ladder
+}
+
+// windowsMin is how many windows a quantile must have to be worth a line over time.
+const windowsMin = 5
+
+// readLatency takes p50 and max by second, p99 and p99.9 over windows just wide enough to carry them.
+func readLatency(f results.Folder, endNs int64) ([]LatencySeries, error) {
+	bySecond, err := f.ReadWindows(results.DueToAck, time.Second, 0.5)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil // said once, by the reader of the percentiles
+		}
+		return nil, err
+	}
+	perSecond := medianCount(bySecond)
+	series := []LatencySeries{
+		{Label: "max by second", Style: StyleMax, Steps: steps(bySecond, func(w results.Window) *int64 { return w.MaxNs })},
+		{Label: "p50 by second", Style: StyleP50, Steps: steps(bySecond, firstQuantile)},
+	}
+	for _, q := range []struct {
+		q     float64
+		text  string
+		style SeriesStyle
+	}{{0.99, "p99", StyleP99}, {0.999, "p99.9", StyleP999}} {
+		width := windowFor(q.q, perSecond)
+		if width == 0 || int64(width)*windowsMin > endNs {
+			continue
+		}
+		windows, err := f.ReadWindows(results.DueToAck, width, q.q)
+		if err != nil {
+			return series, err
+		}
+		text := fmt.Sprintf("%s by %s", q.text, durationText(float64(width)))
+		series = append(series, LatencySeries{Label: text, Style: q.style, Steps: steps(windows, firstQuantile)})
+	}
+	return series, nil
+}
+
+func firstQuantile(w results.Window) *int64 { return w.QuantileNs[0] }
+
+func steps(windows []results.Window, value func(results.Window) *int64) []LatencyStep {
+	var out []LatencyStep
+	for _, w := range windows {
+		if v := value(w); v != nil {
+			out = append(out, LatencyStep{w.FromNs, w.ToNs, float64(*v)})
+		}
+	}
+	return out
+}
+
+func medianCount(windows []results.Window) int64 {
+	if len(windows) == 0 {
+		return 0
+	}
+	var counts []int64
+	for _, w := range windows {
+		counts = append(counts, w.Count)
+	}
+	slices.Sort(counts)
+	return counts[len(counts)/2]
+}
+
+// windowFor is the narrowest round window whose samples carry q; 0 if an hour does not.
+func windowFor(q float64, perSecond int64) time.Duration {
+	for _, s := range []int64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600} {
+		if results.Enough(perSecond*s, q) {
+			return time.Duration(s) * time.Second
+		}
+	}
+	return 0
+}
+
+// Recoveries gathers what followed each kill: activities of the killed node from its restart to its next kill.
+func Recoveries(kills []results.Kill, activities []results.Activity) []Recovery {
+	var out []Recovery
+	for i, k := range kills {
+		r := Recovery{Node: k.Node, Role: k.Role, AtNs: k.AtNs, DownNs: math.NaN()}
+		if k.FirstAckNs != nil {
+			r.Bars = append(r.Bars, RecoveryBar{Kind: BarOutage, DurationNs: float64(*k.FirstAckNs - k.AtNs)})
+		}
+		if k.RestartNs != nil {
+			r.DownNs = float64(*k.RestartNs - k.AtNs)
+			r.Bars = append(r.Bars, returnBars(k, nextKill(kills[i+1:], k.Node), activities)...)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func nextKill(later []results.Kill, node string) int64 {
+	for _, k := range later {
+		if k.Node == node {
+			return k.AtNs
+		}
+	}
+	return math.MaxInt64
+}
+
+func returnBars(k results.Kill, untilNs int64, activities []results.Activity) []RecoveryBar {
+	var bars []RecoveryBar
+	for _, kind := range []struct {
+		of results.ActivityKind
+		as BarKind
+	}{{results.Repair, BarRepair}, {results.Transfer, BarTransfer}} {
+		var own []results.Activity
+		for _, a := range activities {
+			if a.Kind == kind.of && a.Node == k.Node && a.FromNs >= *k.RestartNs && a.FromNs < untilNs {
+				own = append(own, a)
+			}
+		}
+		if len(own) > 0 {
+			bars = append(bars, activityBar(kind.as, kind.of, own))
+		}
+	}
+	catchup := RecoveryBar{Kind: BarCatchup, Unfinished: k.CaughtUpNs == nil}
+	if k.CaughtUpNs != nil {
+		catchup.DurationNs = float64(*k.CaughtUpNs - *k.RestartNs)
+	}
+	return append(bars, catchup)
+}
+
+// activityBar sums what was moved; its duration is the time in which at least one activity went on, so that partitions repaired side by side do
+// not count twice.
+func activityBar(as BarKind, kind results.ActivityKind, own []results.Activity) RecoveryBar {
+	b := RecoveryBar{Kind: as, Count: int64(len(own))}
+	for _, a := range own {
+		if a.ToNs == nil || a.Cut {
+			b.Unfinished = true
+		}
+		if ops := a.Ops(); ops != nil {
+			b.Ops += *ops
+		}
+		if a.Bytes != nil {
+			b.Bytes += *a.Bytes
+		}
+	}
+	for _, u := range union(own, kind, own[len(own)-1].FromNs, 0) {
+		b.DurationNs += float64(u[1] - u[0])
+	}
+	return b
+}

@@ -1,0 +1,153 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// marks draws what happened behind the data of a time axis: shaded spans, kills, the end of the warm-up.
+type marks struct {
+	spans    []SpanMark
+	kills    []KillMark
+	warmupNs int64
+	// lanes adds the solid bars at the foot, which tell span kinds apart without colour.
+	lanes bool
+}
+
+func (f *Figures) marks() *marks {
+	return &marks{spans: f.Spans, kills: f.Kills, warmupNs: f.WarmupEndNs, lanes: true}
+}
+
+var spanColors = [spanKinds]color.NRGBA{SpanOutage: orange, SpanRepair: skyBlue, SpanTransfer: green}
+
+const (
+	laneHeight = vg.Length(3.5)
+	// spanWidthMin keeps a repair of 50 ms visible on an axis of minutes.
+	spanWidthMin = vg.Length(1.5)
+)
+
+// killStyle is the line of a kill.
+func killStyle() draw.LineStyle { return stroke(ink90, 0.9, dotted) }
+
+func (m *marks) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, _ := p.Transforms(&c)
+	for kind := range spanKinds {
+		for _, s := range m.spans {
+			if s.Kind == kind {
+				m.drawSpan(c, s, toX)
+			}
+		}
+	}
+	if x := toX(seconds(m.warmupNs)); m.warmupNs > 0 && c.ContainsX(x) {
+		c.StrokeLine2(stroke(ink60, 0.7, dashDot), x, c.Min.Y, x, c.Max.Y)
+	}
+	for _, k := range m.kills {
+		if x := toX(seconds(k.AtNs)); c.ContainsX(x) {
+			c.StrokeLine2(killStyle(), x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+}
+
+func (m *marks) drawSpan(c draw.Canvas, s SpanMark, toX func(float64) vg.Length) {
+	from, to := max(toX(seconds(s.FromNs)), c.Min.X), min(toX(seconds(s.ToNs)), c.Max.X)
+	if to < c.Min.X || from > c.Max.X {
+		return
+	}
+	to = max(to, from+spanWidthMin)
+	c.FillPolygon(tint(spanColors[s.Kind]), corners(vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: to, Y: c.Max.Y}}))
+	if m.lanes {
+		foot := c.Min.Y + vg.Length(s.Kind)*laneHeight
+		c.FillPolygon(spanColors[s.Kind], corners(vg.Rectangle{Min: vg.Point{X: from, Y: foot}, Max: vg.Point{X: to, Y: foot + laneHeight}}))
+	}
+}
+
+// spanThumb shows a span's tint with its bar in its lane.
+func spanThumb(k SpanKind) func(*draw.Canvas) {
+	return func(c *draw.Canvas) {
+		c.FillPolygon(tint(spanColors[k]), corners(c.Rectangle))
+		foot := c.Min.Y + vg.Length(k)*laneHeight*0.9
+		c.FillPolygon(spanColors[k], corners(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: foot}, Max: vg.Point{X: c.Max.X, Y: foot + laneHeight*0.9}}))
+	}
+}
+
+// legend lists the kinds that occur.
+func (m *marks) legend() []legendEntry {
+	var entries []legendEntry
+	for kind := range spanKinds {
+		for _, s := range m.spans {
+			if s.Kind == kind {
+				entries = append(entries, legendEntry{kind.String(), spanThumb(kind)})
+				break
+			}
+		}
+	}
+	if len(m.kills) > 0 {
+		entries = append(entries, legendEntry{"SIGKILL", func(c *draw.Canvas) {
+			c.StrokeLine2(killStyle(), c.Center().X, c.Min.Y-1, c.Center().X, c.Max.Y+1)
+		}})
+	}
+	if m.warmupNs > 0 {
+		entries = append(entries, legendEntry{"end of warm-up", func(c *draw.Canvas) {
+			c.StrokeLine2(stroke(ink60, 0.7, dashDot), c.Center().X, c.Min.Y-1, c.Center().X, c.Max.Y+1)
+		}})
+	}
+	return entries
+}
+
+const (
+	killRow     = vg.Length(12)
+	killRowsMax = 4
+)
+
+func (k KillMark) text() string {
+	if k.Role == "" {
+		return label(k.Node) + " killed"
+	}
+	return fmt.Sprintf("%s killed (%s)", label(k.Node), label(k.Role))
+}
+
+// drawLabels writes the kills' labels above the panel, in as few rows as keep them apart, and returns the height it took. Labels that would need
+// more rows than there are stay away; their lines remain.
+func (m *marks) drawLabels(s *sheet, c draw.Canvas) vg.Length {
+	style := s.ink.text(9, ink90, draw.XCenter, draw.YCenter)
+	data := s.panel.DataCanvas(c)
+	toX, _ := s.panel.Transforms(&data)
+	type placed struct {
+		text  string
+		x, at vg.Length // centre of the text, x of the kill
+		row   int
+	}
+	var out []placed
+	var ends [killRowsMax]vg.Length
+	rows := 0
+	for _, k := range m.kills {
+		at := toX(seconds(k.AtNs))
+		if at < data.Min.X || at > data.Max.X {
+			continue
+		}
+		half := style.Width(k.text())/2 + 3
+		x := min(max(at, data.Min.X+half), data.Max.X-half)
+		for row := range killRowsMax {
+			if x-half >= ends[row] {
+				ends[row] = x + half
+				out = append(out, placed{k.text(), x, at, row})
+				rows = max(rows, row+1)
+				break
+			}
+		}
+	}
+	bottom := c.Max.Y - vg.Length(rows)*killRow
+	for _, p := range out {
+		y := bottom + (vg.Length(p.row)+0.5)*killRow
+		c.StrokeLine2(killStyle(), p.at, bottom-2, p.at, y-killRow/2)
+		c.FillText(style, vg.Point{X: p.x, Y: y}, p.text)
+	}
+	if rows == 0 {
+		return 0
+	}
+	return vg.Length(rows)*killRow + 2
+}

@@ -1,0 +1,69 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// phaseLooks by the order of distributions given.
+var phaseLooks = []struct {
+	color  color.NRGBA
+	dashes []vg.Length
+	shape  draw.GlyphDrawer
+}{
+	{blue, solid, draw.CircleGlyph{}},
+	{vermillion, dashed, draw.SquareGlyph{}},
+	{green, dashDot, draw.TriangleGlyph{}},
+	{purple, dotted, draw.PyramidGlyph{}},
+	{black, []vg.Length{10, 4}, draw.RingGlyph{}},
+}
+
+func (f *Figures) percentilesSheet(ink *ink) *sheet {
+	s := newSheet(ink, "Latency by percentile and phase, only as far as the samples carry", f.Caption)
+	var values []float64
+	end := 0.0
+	for _, d := range f.Percentiles {
+		for _, pt := range d.Points {
+			values = append(values, pt.LatencyNs)
+			end = max(end, quantileX(pt.Q))
+		}
+	}
+	lo, hi, ok := logRange(values)
+	if !ok {
+		return s
+	}
+	p := s.newPanel("percentile of batches (each further nine takes the same room)", "latency (log scale)")
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, max(end, 1)*1.02, percentileTicks{}
+	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = lo, hi, logScale{}, logTicks{durationText}
+	p.Add(grid{vertical: true, horizontal: true})
+	for i, d := range f.Percentiles {
+		look := phaseLooks[i%len(phaseLooks)]
+		style := stroke(look.color, 1.8, look.dashes)
+		glyph := draw.GlyphStyle{Color: look.color, Radius: vg.Points(3.2), Shape: look.shape}
+		curve := quantileCurve(d.Points)
+		if len(curve) == 0 {
+			s.legend = append(s.legend, legendEntry{fmt.Sprintf("%s: too few samples (n = %s)", d.Label, countText(d.Count)), glyphThumb(glyph)})
+			continue
+		}
+		p.Add(lines{[][]point{curve}, style}, dots{curve[len(curve)-1:], glyph})
+		s.legend = append(s.legend, legendEntry{fmt.Sprintf("%s (n = %s)", d.Label, countText(d.Count)), func(c *draw.Canvas) {
+			lineThumb(style)(c)
+			glyphThumb(glyph)(c)
+		}})
+	}
+	return s
+}
+
+// quantileCurve keeps what a log axis can hold.
+func quantileCurve(points []QuantilePoint) []point {
+	var curve []point
+	for _, pt := range points {
+		if pt.LatencyNs > 0 && finite(pt.LatencyNs) && finite(pt.Q) {
+			curve = append(curve, point{quantileX(pt.Q), pt.LatencyNs})
+		}
+	}
+	return curve
+}

@@ -1,0 +1,167 @@
+package plots
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"rejoin/results"
+)
+
+// A figure is as wide as a README's column; text of 9 to 13 pt stays legible there.
+const (
+	sheetWidth  = 9 * vg.Inch
+	sheetHeight = 4.7 * vg.Inch
+	sheetMargin = vg.Length(10)
+	pngDPI      = 160
+)
+
+// sheet is one figure: title and caption, a legend in rows of its own (never over the data), labels of kills, and a panel.
+type sheet struct {
+	ink            *ink
+	title, caption string
+	height         vg.Length
+	legend         []legendEntry
+	marks          *marks
+	panel          *plot.Plot
+	// empty is drawn in place of the panel if there is no panel.
+	empty string
+}
+
+type legendEntry struct {
+	text  string
+	thumb func(c *draw.Canvas)
+}
+
+func newSheet(ink *ink, title, caption string) *sheet {
+	return &sheet{ink: ink, title: title, caption: label(caption), height: sheetHeight, empty: "no data"}
+}
+
+// newPanel returns axes in our font; the caller sets range, scale and ticks.
+func (s *sheet) newPanel(xLabel, yLabel string) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, a := range []struct {
+		axis  *plot.Axis
+		label string
+	}{{&p.X, xLabel}, {&p.Y, yLabel}} {
+		a.axis.Label.Text = a.label
+		a.axis.Label.TextStyle.Font = s.ink.text(10, nil, 0, 0).Font
+		a.axis.Label.TextStyle.Handler = s.ink.plain
+		a.axis.Label.TextStyle.Color = ink90
+		a.axis.Label.Padding = 4
+		a.axis.Tick.Label.Font = s.ink.text(9.5, nil, 0, 0).Font
+		a.axis.Tick.Label.Handler = s.ink.plain
+		a.axis.Tick.Label.Color = ink90
+		a.axis.Tick.LineStyle = stroke(ink60, 0.6, nil)
+		a.axis.LineStyle = stroke(ink60, 0.8, nil)
+		a.axis.Tick.Length = 4
+		a.axis.Padding = 0
+	}
+	p.Legend.TextStyle = s.ink.text(9, ink90, 0, 0)
+	s.panel = p
+	return p
+}
+
+func (s *sheet) draw(c draw.Canvas) {
+	c.FillPolygon(colorWhite, corners(c.Rectangle))
+	c = draw.Crop(c, sheetMargin, -sheetMargin-8, sheetMargin, -sheetMargin)
+	title := s.ink.bold(13, ink90, draw.XLeft, draw.YTop)
+	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, s.title)
+	c.Max.Y -= 19
+	c.FillText(s.ink.text(9, ink60, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, s.caption)
+	c.Max.Y -= 16
+	if s.panel == nil {
+		style := s.ink.text(12, ink60, draw.XCenter, draw.YCenter)
+		c.StrokeLines(stroke(gridInk, 1, nil), closed(c.Rectangle))
+		c.FillText(style, c.Center(), label(s.empty))
+		return
+	}
+	c.Max.Y -= s.drawLegend(c) + 4
+	if s.marks != nil {
+		c.Max.Y -= s.marks.drawLabels(s, c)
+	}
+	s.panel.Draw(c)
+}
+
+const legendRow = vg.Length(14)
+
+// drawLegend flows the entries into rows and returns the height it took.
+func (s *sheet) drawLegend(c draw.Canvas) vg.Length {
+	const thumbWidth, gap = vg.Length(24), vg.Length(16)
+	style := s.ink.text(9.5, ink90, draw.XLeft, draw.YCenter)
+	x, y := c.Min.X, c.Max.Y-legendRow/2
+	for _, e := range s.legend {
+		text := label(e.text)
+		width := thumbWidth + 5 + style.Width(text)
+		if x > c.Min.X && x+width > c.Max.X {
+			x, y = c.Min.X, y-legendRow
+		}
+		e.thumb(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + thumbWidth, Y: y + 5}}})
+		c.FillText(style, vg.Point{X: x + thumbWidth + 5, Y: y}, text)
+		x += width + gap
+	}
+	if len(s.legend) == 0 {
+		return 0
+	}
+	return c.Max.Y - (y - legendRow/2)
+}
+
+// lineThumb is a legend's sample of a line.
+func lineThumb(style draw.LineStyle) func(*draw.Canvas) {
+	return func(c *draw.Canvas) { c.StrokeLine2(style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y) }
+}
+
+func glyphThumb(style draw.GlyphStyle) func(*draw.Canvas) {
+	return func(c *draw.Canvas) { c.DrawGlyphNoClip(style, c.Center()) }
+}
+
+func corners(r vg.Rectangle) []vg.Point {
+	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+}
+
+func closed(r vg.Rectangle) []vg.Point { return append(corners(r), r.Min) }
+
+// writeSheet writes path.svg and path.png. The sheet is built anew for each, because drawing a panel adjusts it. A panic of the drawing library
+// becomes an error.
+func writeSheet(path string, build func() *sheet) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("drawing panicked: %v", p)
+		}
+	}()
+	s := build()
+	svg := vgsvg.New(sheetWidth, s.height)
+	s.draw(draw.New(svg))
+	if err := writeFile(path+".svg", func(w io.Writer) error { return writeSVG(w, svg) }); err != nil {
+		return err
+	}
+	s = build()
+	png := vgimg.NewWith(vgimg.UseWH(sheetWidth, s.height), vgimg.UseDPI(pngDPI))
+	s.draw(draw.New(png))
+	return writeFile(path+".png", func(w io.Writer) error {
+		_, err := vgimg.PngCanvas{Canvas: png}.WriteTo(w)
+		return err
+	})
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	return results.WriteFileAtomic(path, write)
+}
+
+// writeSVG names fonts that stand in for ours where it is not installed: without them a viewer falls back to a serif.
+func writeSVG(w io.Writer, svg *vgsvg.Canvas) error {
+	var b bytes.Buffer
+	if _, err := svg.WriteTo(&b); err != nil {
+		return err
+	}
+	out := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	_, err := w.Write(out)
+	return err
+}

@@ -1,0 +1,168 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+)
+
+// labelsMax is how many labels a vertical axis carries without crowding.
+const labelsMax = 15
+
+// logTicks are 1-2-5 ticks; only the powers of ten are labelled when all would crowd.
+type logTicks struct{ format func(float64) string }
+
+func (t logTicks) Ticks(lo, hi float64) []plot.Tick {
+	if !(lo > 0) || !(hi >= lo) || math.IsInf(hi, 0) {
+		return nil
+	}
+	var ticks []plot.Tick
+	for v := floor125(lo); v <= hi*(1+1e-9) && len(ticks) < 200; v = next125(v) {
+		if v >= lo*(1-1e-9) {
+			ticks = append(ticks, plot.Tick{Value: v, Label: t.format(v)})
+		}
+	}
+	if len(ticks) > labelsMax {
+		for i, tick := range ticks {
+			if m := tick.Value / math.Pow(10, math.Floor(math.Log10(tick.Value)+1e-9)); m > 1.5 {
+				ticks[i].Label = ""
+			}
+		}
+	}
+	return ticks
+}
+
+// zeroLogTicks are those of a zeroLogScale: 0, then powers of ten.
+type zeroLogTicks struct{}
+
+func (zeroLogTicks) Ticks(_, hi float64) []plot.Tick {
+	ticks := []plot.Tick{{Value: 0, Label: "0"}}
+	for decade := 1.0; decade <= hi*(1+1e-9) && len(ticks) < 100; decade *= 10 {
+		ticks = append(ticks, plot.Tick{Value: decade, Label: countText(int64(decade))})
+		for _, m := range []float64{2, 5} {
+			if m*decade <= hi {
+				ticks = append(ticks, plot.Tick{Value: m * decade})
+			}
+		}
+	}
+	return ticks
+}
+
+// niceSteps are steps of a time axis that people count in, in seconds.
+var niceSteps = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600}
+
+// secondTicks are those of a time axis in seconds.
+type secondTicks struct{}
+
+func (secondTicks) Ticks(lo, hi float64) []plot.Tick {
+	span := hi - lo
+	if !(span > 0) || math.IsInf(span, 0) {
+		return nil
+	}
+	step := ceil125(span / 12)
+	for _, s := range niceSteps {
+		if span/s <= 12 {
+			step = s
+			break
+		}
+	}
+	return linear(lo, hi, step)
+}
+
+// countTicks are those of a linear axis of counts.
+type countTicks struct{}
+
+func (countTicks) Ticks(lo, hi float64) []plot.Tick {
+	if !(hi > lo) || math.IsInf(hi-lo, 0) {
+		return nil
+	}
+	return linear(lo, hi, ceil125((hi-lo)/6))
+}
+
+func linear(lo, hi, step float64) []plot.Tick {
+	var ticks []plot.Tick
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9) && len(ticks) < 100; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: numberText(i * step)})
+	}
+	return ticks
+}
+
+// percentileTicks mark the nines up to the axis' end.
+type percentileTicks struct{}
+
+func (percentileTicks) Ticks(_, hi float64) []plot.Tick {
+	ticks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: quantileX(0.5), Label: "50 %"}, {Value: 1, Label: "90 %"}}
+	for nines := 2; nines <= 8 && float64(nines) <= hi+1e-9; nines++ {
+		text := "99"
+		if nines > 2 {
+			text += "." + strings.Repeat("9", nines-2)
+		}
+		ticks = append(ticks, plot.Tick{Value: float64(nines), Label: text + " %"})
+	}
+	return ticks
+}
+
+// durationText is short: 500 µs, 2.5 ms, 1 s.
+func durationText(ns float64) string {
+	for _, u := range []struct {
+		ns   float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
+		if ns >= u.ns*(1-1e-9) {
+			return numberText(ns/u.ns) + " " + u.name
+		}
+	}
+	return numberText(ns) + " ns"
+}
+
+// numberText has three digits that count and no exponent below a million.
+func numberText(v float64) string {
+	if !finite(v) {
+		return "–"
+	}
+	if math.Abs(v) >= 1000 && math.Abs(v) < 1e15 {
+		return countText(int64(math.Round(v)))
+	}
+	return strconv.FormatFloat(round3(v), 'g', -1, 64)
+}
+
+func round3(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}
+
+// countText groups thousands: 18,000.
+func countText(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// bytesText uses decimal units.
+func bytesText(n int64) string {
+	v := float64(n)
+	for _, u := range []struct {
+		bytes float64
+		name  string
+	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if v >= u.bytes {
+			return numberText(v/u.bytes) + " " + u.name
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func seconds(ns int64) float64 { return float64(ns) / float64(time.Second) }

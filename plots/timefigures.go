@@ -1,0 +1,202 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// timePanel returns a panel over run time with marks behind what is added later; false if there is no time to show.
+func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
+	if f.EndNs <= 0 {
+		return nil, false
+	}
+	p := s.newPanel("run time (s)", yLabel)
+	p.X.Min, p.X.Max = 0, seconds(f.EndNs)
+	p.X.Tick.Marker = secondTicks{}
+	s.marks = f.marks()
+	p.Add(s.marks, grid{vertical: true, horizontal: true})
+	return p, true
+}
+
+type look struct {
+	line  draw.LineStyle
+	glyph draw.GlyphStyle // drawn instead of the line if it has a shape
+}
+
+var latencyLooks = [seriesStyles]look{
+	StyleP50:  {line: stroke(blue, 1.8, solid)},
+	StyleP99:  {line: stroke(vermillion, 1.6, dashed)},
+	StyleP999: {line: stroke(purple, 1.6, dashDot)},
+	StyleMax:  {glyph: draw.GlyphStyle{Color: ink90, Radius: vg.Points(1.7), Shape: draw.CircleGlyph{}}},
+}
+
+// belowStyle marks values that a log axis cannot hold, at its foot.
+var belowStyle = draw.GlyphStyle{Color: ink60, Radius: vg.Points(3), Shape: draw.TriangleGlyph{}}
+
+func (f *Figures) latencySheet(ink *ink) *sheet {
+	s := newSheet(ink, "Latency over the run, from the time a batch was due to its acknowledgement", f.Caption)
+	var values []float64
+	for _, series := range f.Latency {
+		for _, step := range series.Steps {
+			values = append(values, step.LatencyNs)
+		}
+	}
+	lo, hi, ok := logRange(values)
+	if !ok {
+		return s
+	}
+	p, ok := f.timePanel(s, "latency (log scale)")
+	if !ok {
+		return s
+	}
+	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = lo, hi, logScale{}, logTicks{durationText}
+	var below []point
+	for _, series := range f.Latency {
+		if len(series.Steps) == 0 {
+			continue
+		}
+		look := latencyLooks[series.Style]
+		if look.glyph.Shape != nil {
+			p.Add(dots{stepMiddles(series.Steps, p.X.Max), look.glyph})
+			s.legend = append(s.legend, legendEntry{series.Label, glyphThumb(look.glyph)})
+		} else {
+			p.Add(lines{stepRuns(series.Steps), look.line})
+			s.legend = append(s.legend, legendEntry{series.Label, lineThumb(look.line)})
+		}
+		for _, step := range series.Steps {
+			if step.LatencyNs <= 0 {
+				below = append(below, point{seconds(step.FromNs+step.ToNs) / 2, lo})
+			}
+		}
+	}
+	if len(below) > 0 {
+		p.Add(dots{below, belowStyle})
+		s.legend = append(s.legend, legendEntry{"below scale", glyphThumb(belowStyle)})
+	}
+	s.legend = append(s.legend, s.marks.legend()...)
+	return s
+}
+
+// stepRuns draws each window as a level; neighbours are joined, windows left out are gaps.
+func stepRuns(steps []LatencyStep) [][]point {
+	var points []point
+	var lastTo int64 = math.MinInt64
+	for _, st := range steps {
+		if st.FromNs != lastTo {
+			points = append(points, point{math.NaN(), 0})
+		}
+		y := st.LatencyNs
+		if !(y > 0) {
+			y = math.NaN()
+		}
+		points = append(points, point{seconds(st.FromNs), y}, point{seconds(st.ToNs), y})
+		lastTo = st.ToNs
+	}
+	return splitAtGaps(points)
+}
+
+// stepMiddles are the positive values as points, at the middle of their windows.
+func stepMiddles(steps []LatencyStep, xMax float64) []point {
+	var points []point
+	for _, st := range steps {
+		if st.LatencyNs > 0 && finite(st.LatencyNs) {
+			points = append(points, point{seconds(st.FromNs)/2 + seconds(st.ToNs)/2, st.LatencyNs})
+		}
+	}
+	return downsample(points, xMax)
+}
+
+func (f *Figures) throughputSheet(ink *ink) *sheet {
+	s := newSheet(ink, "Offered and acknowledged batches, by second", f.Caption)
+	var offered, acked []point
+	top := 0.0
+	for _, r := range f.Throughput {
+		for _, v := range []float64{r.OfferedPerS, r.AckedPerS} {
+			if finite(v) {
+				top = max(top, v)
+			}
+		}
+		// A level over the second: what was counted is an amount of that second, not a speed at its start.
+		from, to := seconds(r.TNs), seconds(r.TNs)+1
+		offered = append(offered, point{from, r.OfferedPerS}, point{to, r.OfferedPerS})
+		acked = append(acked, point{from, r.AckedPerS}, point{to, r.AckedPerS})
+	}
+	offeredRuns, ackedRuns := splitAtGaps(offered), splitAtGaps(acked)
+	if len(offeredRuns)+len(ackedRuns) == 0 {
+		return s
+	}
+	p, ok := f.timePanel(s, "batches per second")
+	if !ok {
+		return s
+	}
+	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, max(top*1.08, 1), countTicks{}
+	for _, series := range []struct {
+		text  string
+		runs  [][]point
+		style draw.LineStyle
+	}{{"acknowledged", ackedRuns, stroke(blue, 1.8, solid)}, {"offered (due)", offeredRuns, stroke(vermillion, 1.4, dashed)}} {
+		for i, run := range series.runs {
+			series.runs[i] = downsample(run, p.X.Max)
+		}
+		p.Add(lines{series.runs, series.style})
+		s.legend = append(s.legend, legendEntry{series.text, lineThumb(series.style)})
+	}
+	s.legend = append(s.legend, s.marks.legend()...)
+	return s
+}
+
+// nodeLooks tell replicas apart; a cluster of more than five repeats them.
+var nodeLooks = []struct {
+	color  color.NRGBA
+	dashes []vg.Length
+}{{blue, solid}, {vermillion, dashed}, {green, dashDot}, {purple, dotted}, {black, []vg.Length{10, 4}}}
+
+func (f *Figures) lagSheet(ink *ink) *sheet {
+	s := newSheet(ink, "Lag of each replica behind the highest commit any replica had shown", f.Caption)
+	top, any := 0.0, false
+	for _, series := range f.Lag {
+		for _, pt := range series.Points {
+			if finite(pt.LagOps) {
+				top, any = max(top, pt.LagOps), true
+			}
+		}
+	}
+	if !any {
+		return s
+	}
+	p, ok := f.timePanel(s, "lag (ops, log scale above 1)")
+	if !ok {
+		return s
+	}
+	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = 0, ceil125(max(top, 10)), zeroLogScale{}, zeroLogTicks{}
+	for i, series := range f.Lag {
+		look := nodeLooks[i%len(nodeLooks)]
+		style := stroke(look.color, 1.5, look.dashes)
+		runs := lagRuns(series.Points, p.X.Max)
+		text := series.Node
+		if len(runs) == 0 {
+			text = fmt.Sprintf("%s (no data)", series.Node)
+		}
+		p.Add(lines{runs, style})
+		s.legend = append(s.legend, legendEntry{text, lineThumb(style)})
+	}
+	s.legend = append(s.legend, s.marks.legend()...)
+	return s
+}
+
+func lagRuns(points []LagPoint, xMax float64) [][]point {
+	var pts []point
+	for _, pt := range points {
+		pts = append(pts, point{seconds(pt.TNs), max(pt.LagOps, 0)}) // max keeps a NaN
+	}
+	runs := splitAtGaps(pts)
+	for i, run := range runs {
+		runs[i] = downsample(run, xMax)
+	}
+	return runs
+}
