@@ -1,0 +1,249 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+
+	"rejoin/server/vsr"
+)
+
+// Cut drops everything above op, durably, before it returns. Op may lie above Written but not above
+// Top: then ops that are only known as damaged are forgotten.
+func (l *Log) Cut(op uint64) error {
+	if l.fault != nil {
+		return l.fault
+	}
+	if op+1 < l.segments[0].first {
+		panic(fmt.Sprintf("journal: cut to op %d, the log begins at %d", op, l.segments[0].first))
+	}
+	if op >= l.top {
+		return nil
+	}
+	if err := l.lowerMark(op); err != nil {
+		return l.fail(err)
+	}
+	l.mu.Lock()
+	l.top = op
+	l.mu.Unlock()
+	if op >= l.written.Op {
+		return nil
+	}
+	dropped, err := l.dropAbove(op)
+	if err != nil {
+		return l.fail(err)
+	}
+	if err := l.removeSegments(dropped); err != nil {
+		return l.fail(err)
+	}
+	return l.fail(l.truncateLast())
+}
+
+// lowerMark writes and syncs the mark of a log that ends at op. Only then may a byte go: damage
+// below the old mark would be taken for a hole.
+func (l *Log) lowerMark(op uint64) error {
+	if l.mark.ID.Op <= op {
+		return nil
+	}
+	m := Mark{ID: vsr.ID{Op: op}, Commit: l.mark.Commit, Fenced: l.mark.Fenced, TopUnknown: l.mark.TopUnknown}
+	if op <= l.written.Op {
+		id, err := l.idAt(op)
+		if err != nil {
+			return err
+		}
+		m.ID, m.SumKnown, m.NextOffset = id.ID, id.known, id.nextOffset
+	}
+	if m.Commit.Op > op {
+		m.Commit = vsr.ID{}
+	}
+	l.mark = m
+	return l.saveMarkFile()
+}
+
+// endAt is the end of a log.
+type endAt struct {
+	vsr.ID
+	known      bool
+	nextOffset uint64
+}
+
+// idAt returns the identity of an op at or below Written from the index alone: the op may be a hole.
+func (l *Log) idAt(op uint64) (endAt, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if first := l.segments[0]; op+1 == first.first {
+		return endAt{vsr.ID{Op: op, Sum: first.parent}, true, first.base}, nil
+	}
+	s := l.find(op)
+	if op == s.last && s.complete() {
+		return endAt{vsr.ID{Op: op, Sum: s.lastSum}, true, s.nextOffset}, nil
+	}
+	s, err := l.pin(s)
+	if err != nil {
+		return endAt{}, fault(l.segmentName(s.first), "read", err)
+	}
+	defer l.unpin(s)
+	i := int(op - s.first)
+	if i >= len(s.entries) {
+		return endAt{ID: vsr.ID{Op: op}}, nil
+	}
+	return endAt{vsr.ID{Op: op, Sum: s.entries[i].sum}, true, s.nextBase(i)}, nil
+}
+
+// dropAbove takes everything above op out of memory, so that no reader finds it any more, and returns
+// the segments that fell, newest first. What is left ends with an op that has a place: the ops of a
+// hole without one cannot be appended behind.
+func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keep := len(l.segments) - 1
+	for keep > 0 && (l.segments[keep].first > op || l.segments[keep].placed == 0 && !l.segments[keep-1].complete()) {
+		keep--
+	}
+	last, err := l.pin(l.segments[keep]) // the last segment is always loaded
+	if err != nil {
+		return nil, fault(l.segmentName(l.segments[keep].first), "read", err)
+	}
+	defer l.unpin(last)
+	for i := len(l.segments) - 1; i > keep; i-- {
+		s := l.segments[i]
+		dropped = append(dropped, s)
+		s.doomed = true
+		if s.refs == 0 {
+			s.unload()
+		}
+	}
+	l.segments = l.segments[:keep+1]
+	last.shrink(min(op+1-last.first, last.placed))
+	last.indexed = false // it is open again
+	l.cuts++
+	l.written = vsr.ID{Op: last.last, Sum: last.lastSum}
+	if l.durable.Op > l.written.Op {
+		l.durable = l.written
+	}
+	if l.written.Op < l.holesEnd() {
+		l.removeHole(l.written.Op+1, l.holesEnd())
+	}
+	l.unsynced = l.keepListed(l.unsynced)
+	l.sealed = l.keepListed(l.sealed)
+	if n := len(l.sealed); n > 0 && l.sealed[n-1] == last {
+		l.sealed = l.sealed[:n-1]
+	}
+	return dropped, nil
+}
+
+// shrink leaves the first n placed ops of a loaded segment.
+func (s *segment) shrink(n uint64) {
+	if n < uint64(len(s.entries)) {
+		s.end, s.nextOffset = s.entries[n].at, s.entries[n].base
+	}
+	s.entries = s.entries[:n:n] // a reader may still hold the rest
+	s.placed, s.last, s.lastSum = n, s.first+n-1, s.parent
+	if n > 0 {
+		s.lastSum = s.entries[n-1].sum
+	}
+}
+
+func (l *Log) holesEnd() uint64 {
+	if len(l.holes) == 0 {
+		return 0
+	}
+	return l.holes[len(l.holes)-1].Last
+}
+
+func (l *Log) keepListed(list []*segment) []*segment {
+	kept := list[:0]
+	for _, s := range list {
+		if !s.doomed {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// removeSegments deletes files from the newest down. The directory is synced after each, so that no
+// crash leaves a newer file above a gap.
+func (l *Log) removeSegments(newestFirst []*segment) error {
+	for _, s := range newestFirst {
+		if err := l.removeFiles(s.first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) removeFiles(first uint64) error {
+	if err := removeIfThere(l.fs, l.indexName(first)); err != nil {
+		return err
+	}
+	if err := removeIfThere(l.fs, l.segmentName(first)); err != nil {
+		return err
+	}
+	return fault(l.dir, "sync", l.fs.SyncDir(l.dir))
+}
+
+// truncateLast makes the last segment's file end where its ops do and preallocates it again. An
+// index that says more goes first: it would raise the mark over what was cut.
+func (l *Log) truncateLast() error {
+	s := l.lastSegment()
+	if s.indexOps > s.placed {
+		if err := l.shortenIndex(s); err != nil {
+			return err
+		}
+	}
+	name := l.segmentName(s.first)
+	if err := s.file.Truncate(s.end); err != nil {
+		return fault(name, "truncate", err)
+	}
+	if err := l.refill(s.file, name, s.end); err != nil {
+		return err
+	}
+	return fault(name, "sync", s.file.Sync())
+}
+
+// shortenIndex keeps the index of a segment that was sealed and is the last one now. It is worth
+// having only where it places ops behind a hole.
+func (l *Log) shortenIndex(s *segment) error {
+	l.mu.Lock()
+	damaged := l.nextHole(s.first) <= s.last
+	l.mu.Unlock()
+	if damaged {
+		err := l.writeIndex(s)
+		if err == nil {
+			s.indexOps = s.placed
+		}
+		if !errors.Is(err, ErrDiskFull) {
+			return err
+		}
+	}
+	s.indexOps = 0
+	if err := removeIfThere(l.fs, l.indexName(s.first)); err != nil {
+		return err
+	}
+	return fault(l.dir, "sync", l.fs.SyncDir(l.dir))
+}
+
+// Trim removes whole segments below op, oldest first, and returns how many. Op must be committed
+// and covered by a saved table.
+func (l *Log) Trim(op uint64) (segments int, err error) {
+	for l.fault == nil {
+		l.mu.Lock()
+		if len(l.segments) == 1 || l.segments[0].last >= op || l.segments[0].dirty {
+			l.mu.Unlock()
+			return segments, nil
+		}
+		s := l.segments[0]
+		l.segments = append([]*segment(nil), l.segments[1:]...)
+		s.doomed = true
+		if s.refs == 0 {
+			s.unload()
+		}
+		l.removeHole(s.first, s.last)
+		l.sealed = l.keepListed(l.sealed)
+		l.mu.Unlock()
+		if err := l.removeFiles(s.first); err != nil {
+			return segments, l.fail(err)
+		}
+		segments++
+	}
+	return segments, l.fault
+}

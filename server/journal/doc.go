@@ -1,0 +1,41 @@
+// Package journal is the log of one partition on one replica: the segment files that are the only
+// store, the mark that tells how far they are durable, the state file that holds the replica's vote,
+// and checkpoints of the client table.
+//
+// A Log is a passive value. It starts no goroutine and reads no clock; it is written against FS, so
+// that the simulator runs this very code over a disk that tears, loses, rots and lies. It never
+// looks into a body beyond its checksum.
+//
+// Two sides use it. The write side (Append, Sync, SyncMark, Cut, Fill, Trim, SaveState, SaveTable,
+// NoteCommit, Fence, Unfence, Close) belongs to one goroutine, the partition's flusher. Prepare may
+// run in another at the same time. The read side (Header, Headers, ReadFrame, Span, OpOf,
+// ReportDamage, Holes, Start, Written, Durable, Top, EarliestOffset, NextOffset) is open to every
+// goroutine and never waits for a write or a sync.
+//
+// # Files
+//
+// Under the partition's directory:
+//
+//	state                 two copies of State in different 4 KiB blocks
+//	mark                  two copies of Mark, written in turn
+//	<first op>.seg        20 decimal digits; frames back to back from byte 0, zeros after the last
+//	<first op>.idx        the index of a sealed segment
+//	table-<op>.tab        a checkpoint of the client table; the two newest are kept
+//	next.seg, next-N.seg  zero-filled segments ahead of use
+//	*.tmp                 half-made files, removed at Open
+//
+// A frame goes to a new segment when the last one is not empty and has no room for it, so the
+// borders are a function of the frames.
+//
+// # What is durable when
+//
+// A sync covers what was appended before it began. After it the mark is written: the last durable op
+// with its checksum; the mark itself is synced by SyncMark, once a second. At or below the mark
+// damage is a hole, to be repaired from peers; above it damage is a group torn by a crash, and the
+// log ends there. A cut therefore lowers and syncs the mark before it removes a byte. The index of a
+// segment is written only after the segment was synced, so a valid index raises the mark.
+//
+// Any error of a write, sync, close, rename or truncate is a *FaultError: the caller fences itself,
+// and every later call of the write side returns the same error. The one exception is ErrDiskFull,
+// which says that nothing was changed.
+package journal

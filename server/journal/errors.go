@@ -1,0 +1,57 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Sentinels; errors returned wrap one of them where they apply.
+var (
+	ErrDiskFull   = errors.New("disk is full")                              // nothing was changed; may be tried again
+	ErrNotHeld    = errors.New("op is above the end of the log")            // not here (yet)
+	ErrTrimmed    = errors.New("op is below the start of the log")          // retention has removed it
+	ErrDamaged    = errors.New("damaged")                                   // a hole: known to have been here, not readable
+	ErrForeign    = errors.New("files of another cluster or group")         // refused at Open
+	ErrUnreadable = errors.New("no readable copy")                          // of a state file
+	ErrNoPlace    = errors.New("place in the segment is not known yet")     // Fill the lower ops of the hole first
+	ErrMismatch   = errors.New("frame is not the one that belongs here")    // Fill of a wrong frame
+	ErrClosed     = errors.New("log is closed")                             // after Close
+	errLeftover   = errors.New("record of another history, place or group") // ends the log
+)
+
+// FaultError is a failure of the disk after which nothing is known of what was not synced before.
+// The node must stop acknowledging. File is relative to the data directory.
+type FaultError struct {
+	File string
+	Verb string // write, sync, close, rename, truncate, create, remove, open, read
+	Err  error
+}
+
+func (e *FaultError) Error() string { return fmt.Sprintf("%s %s: %v", e.Verb, e.File, e.Err) }
+func (e *FaultError) Unwrap() error { return e.Err }
+
+// DamageError names the place of bytes that are not what was written. It is ErrDamaged.
+type DamageError struct {
+	File   string
+	Offset int64 // of the frame in the file, -1 when it is not known
+	Op     uint64
+	Err    error
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("op %d at %s:%d is damaged: %v", e.Op, e.File, e.Offset, e.Err)
+}
+func (e *DamageError) Unwrap() error        { return e.Err }
+func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
+
+// isFull tells an error that says only that there is no room.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+func fault(file, verb string, err error) error {
+	var already *FaultError
+	if err == nil || errors.As(err, &already) {
+		return err
+	}
+	return &FaultError{File: file, Verb: verb, Err: err}
+}

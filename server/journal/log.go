@@ -1,0 +1,140 @@
+package journal
+
+import (
+	"fmt"
+	"sync"
+
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// Log is an open log. The package comment says which methods may run where.
+type Log struct {
+	fs           FS
+	dir          string
+	cluster      uint64
+	group        uint32
+	segmentBytes int64
+	pipeline     uint64
+	zeroes       []byte // never written to
+
+	state    *StateFile
+	markFile *StateFile
+	mark     Mark // as it is in the file, or will be with the next write
+	markBuf  [markBytes]byte
+
+	// Of the write side alone.
+	fault    error      // first failure; every later write returns it
+	unsynced []*segment // dirty segments, oldest first
+	sealed   []*segment // sealed segments without an index, oldest first
+	dirDirty bool       // a segment got its name since the directory was synced
+	iov      [][]byte
+
+	// prepareMu serialises the making of files ahead of use; it is held for whole files.
+	prepareMu sync.Mutex
+	prepared  []preparedFile
+
+	// mu guards what follows and the segments. It is never held over a write or a sync.
+	mu       sync.Mutex
+	segments []*segment // rising by first op, never empty
+	written  vsr.ID     // end of the log
+	durable  vsr.ID     // of written, what is synced
+	top      uint64     // max(written.Op, what the mark tells was here)
+	holes    []OpRange  // damaged ops at or below written, rising, apart
+	cuts     uint64     // counts cuts, so that a reader can tell that one ran meanwhile
+	clock    uint64
+	closed   bool
+}
+
+// fail remembers the first failure of the write side.
+func (l *Log) fail(err error) error {
+	if err != nil && l.fault == nil {
+		l.fault = err
+	}
+	return err
+}
+
+// root is the parent of op 1.
+func (l *Log) root() uint64 { return wire.RootSum(l.cluster, l.group) }
+
+// Start returns the first op of the log, held or not yet there.
+func (l *Log) Start() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.segments[0].first
+}
+
+// Written returns the end of the log.
+func (l *Log) Written() vsr.ID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written
+}
+
+// Durable returns the last op that is synced.
+func (l *Log) Durable() vsr.ID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.durable
+}
+
+// Top returns the highest op that the log may contain, damaged or not.
+func (l *Log) Top() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.top
+}
+
+// EarliestOffset returns the message offset at which the log begins.
+func (l *Log) EarliestOffset() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.segments[0].base
+}
+
+// NextOffset returns the message offset after the last op.
+func (l *Log) NextOffset() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lastSegment().nextOffset
+}
+
+// checkRange tells whether op is in the log at all. Callers hold mu.
+func (l *Log) checkRange(op uint64) error {
+	switch {
+	case l.closed:
+		return ErrClosed
+	case op < l.segments[0].first:
+		return fmt.Errorf("op %d: %w: the log begins at %d", op, ErrTrimmed, l.segments[0].first)
+	case op > l.written.Op:
+		return fmt.Errorf("op %d: %w: it ends at %d", op, ErrNotHeld, l.written.Op)
+	}
+	return nil
+}
+
+// Close closes every file. What was not synced is not made durable.
+func (l *Log) Close() error {
+	l.prepareMu.Lock()
+	defer l.prepareMu.Unlock()
+	l.mu.Lock()
+	l.closed = true
+	for _, s := range l.segments {
+		s.doomed = true
+		if s.refs == 0 {
+			s.unload()
+		}
+	}
+	l.mu.Unlock()
+	for _, p := range l.prepared {
+		p.file.Close()
+	}
+	l.prepared = nil
+	if l.fault == nil {
+		l.fault = ErrClosed
+	}
+	err := l.markFile.Close()
+	if e := l.state.Close(); err == nil {
+		err = e
+	}
+	return err
+}

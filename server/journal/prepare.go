@@ -1,0 +1,137 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+)
+
+// zeroBytes is how much of a file one Writev fills with zeros.
+const zeroBytes = 1 << 20
+
+// preparedFile is a zero-filled, synced file under a next name.
+type preparedFile struct {
+	file File
+	name string
+}
+
+// Prepare makes the next segment ahead of use, unless it is there. It may run while the write side
+// works; a roll that finds it under way waits for it. After ErrDiskFull nothing was changed.
+func (l *Log) Prepare() error {
+	l.prepareMu.Lock()
+	defer l.prepareMu.Unlock()
+	l.mu.Lock()
+	closed := l.closed
+	l.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	if len(l.prepared) > 0 {
+		return nil
+	}
+	return l.prepareOne()
+}
+
+// prepareRolls makes the files that an append of frames needs beyond the last segment, before
+// anything is written.
+func (l *Log) prepareRolls(frames []Frame) error {
+	need, end := 0, l.lastSegment().end
+	for i := range frames {
+		if l.rolls(end, len(frames[i].Bytes)) {
+			need, end = need+1, 0
+		}
+		end += int64(len(frames[i].Bytes))
+	}
+	if need == 0 {
+		return nil
+	}
+	l.prepareMu.Lock()
+	defer l.prepareMu.Unlock()
+	for len(l.prepared) < need {
+		if err := l.prepareOne(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) takePrepared() preparedFile {
+	l.prepareMu.Lock()
+	defer l.prepareMu.Unlock()
+	p := l.prepared[0]
+	l.prepared = l.prepared[1:]
+	return p
+}
+
+// prepareOne holds prepareMu.
+func (l *Log) prepareOne() error {
+	name := l.freeNextName()
+	f, err := l.fs.Create(name)
+	if err != nil {
+		if isFull(err) {
+			return fmt.Errorf("create %s: %w", name, ErrDiskFull)
+		}
+		return fault(name, "create", err)
+	}
+	err = l.zeroFill(f, 0, l.segmentBytes)
+	if err == nil {
+		err = f.Sync()
+		if err != nil {
+			f.Close()
+			return fault(name, "sync", err)
+		}
+		l.prepared = append(l.prepared, preparedFile{f, name})
+		return nil
+	}
+	f.Close()
+	if isFull(err) {
+		if err := removeIfThere(l.fs, name); err != nil {
+			return err
+		}
+		return fmt.Errorf("prepare %s: %w", name, ErrDiskFull)
+	}
+	return fault(name, "write", err)
+}
+
+// freeNextName returns a name that no prepared file bears.
+func (l *Log) freeNextName() string {
+	for i := 0; ; i++ {
+		name, taken := l.nextName(i), false
+		for _, p := range l.prepared {
+			taken = taken || p.name == name
+		}
+		if !taken {
+			return name
+		}
+	}
+}
+
+// zeroFill writes zeros from one offset to another, so that later writes change no metadata.
+func (l *Log) zeroFill(f File, from, to int64) error {
+	for from < to {
+		n := min(to-from, int64(len(l.zeroes)))
+		if err := f.Writev([][]byte{l.zeroes[:n]}, from); err != nil {
+			return err
+		}
+		from += n
+	}
+	return nil
+}
+
+// refill preallocates again behind a cut. A full disk is no failure: the file then grows as it is
+// written, and Append reports when it cannot.
+func (l *Log) refill(f File, name string, end int64) error {
+	err := l.zeroFill(f, end, l.segmentBytes)
+	if err == nil || isFull(err) {
+		return nil
+	}
+	return fault(name, "write", err)
+}
+
+// FreeBytes returns the space left on the disk.
+func (l *Log) FreeBytes() (uint64, error) {
+	n, err := l.fs.FreeBytes()
+	if err != nil {
+		return 0, errors.Join(errors.New("free space of the data directory"), err)
+	}
+	return n, nil
+}

@@ -1,0 +1,354 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// recovery finds out what the files of a log still hold. It decides in memory first (walk, verify);
+// then settle makes what it found durable and removes the rest, in an order in which a crash at any
+// step leads to the same decision.
+type recovery struct {
+	log    *Log
+	r      *Recovered
+	o      *Options
+	firsts []uint64 // first ops of the segment files, rising
+
+	floor   uint64 // damage at or below is a hole, above it the log ends
+	ceiling uint64 // after a fence: nothing above counts
+	ended   bool   // the log has ended; later files are leftovers
+
+	segs    []*segment
+	dropped []uint64 // first ops of files that do not belong to the log any more, rising
+	stale   []uint64 // segments whose index says something else than the log
+}
+
+func (rec *recovery) run(names []string) error {
+	l, r := rec.log, rec.r
+	rec.floor, rec.ceiling = r.Mark.ID.Op, math.MaxUint64
+	if r.MarkLost {
+		rec.floor = math.MaxUint64
+		r.find("the mark is unreadable: all damage counts as holes")
+	}
+	if r.WasFenced {
+		rec.ceiling = r.Mark.ID.Op
+	}
+	if err := rec.walk(); err != nil {
+		return err
+	}
+	if err := rec.dropOpenEnd(); err != nil {
+		return err
+	}
+	if err := rec.publish(); err != nil {
+		return err
+	}
+	rec.verifyTail()
+	if err := rec.boundTop(); err != nil {
+		return err
+	}
+	if err := rec.settle(names); err != nil {
+		return err
+	}
+	l.evict()
+	return nil
+}
+
+// walk goes through the segments in order and chains them.
+func (rec *recovery) walk() error {
+	for i, first := range rec.firsts {
+		if rec.ended {
+			rec.dropped = append(rec.dropped, first)
+			continue
+		}
+		limit := uint64(math.MaxUint64)
+		if i+1 < len(rec.firsts) {
+			limit = rec.firsts[i+1] - 1
+		}
+		if err := rec.walkSegment(rec.begin(first), limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin returns where the chain stands when the segment of op first begins.
+func (rec *recovery) begin(first uint64) scanState {
+	st := scanState{op: first, free: true}
+	if n := len(rec.segs); n > 0 {
+		prev := rec.segs[n-1]
+		if prev.complete() {
+			return scanState{op: first, parent: prev.lastSum, base: prev.nextOffset}
+		}
+		st.base = prev.nextOffset // no more than a lower bound
+		return st
+	}
+	known := []Base{rec.o.Base, {vsr.ID{Op: 0, Sum: rec.log.root()}, 0}}
+	if t := rec.r.Table; t != nil {
+		known = append(known, Base{t.ID, t.NextOffset})
+	}
+	if m := rec.r.Mark; m.SumKnown {
+		known = append(known, Base{m.ID, m.NextOffset})
+	}
+	for _, b := range known {
+		if b.ID.Op == first-1 {
+			return scanState{op: first, parent: b.ID.Sum, base: b.NextOffset}
+		}
+	}
+	return st
+}
+
+// walkSegment reads one segment: its index where that is good, the frames behind it where it is not
+// whole.
+func (rec *recovery) walkSegment(st scanState, limit uint64) error {
+	l := rec.log
+	s := &segment{first: st.op, last: st.op - 1, parent: st.parent, lastSum: st.parent, parentKnown: !st.free,
+		base: st.base, nextOffset: st.base}
+	rec.segs = append(rec.segs, s)
+	if x := rec.usableIndex(&st, limit); x != nil {
+		s.adopt(x)
+		st = scanState{at: x.end, op: s.last + 1, parent: s.lastSum, base: s.nextOffset}
+		rec.floor = max(rec.floor, s.last)
+		if s.last == limit {
+			s.indexed = true
+			s.entries = nil // loaded again on demand
+			return nil
+		}
+	}
+	f, err := l.fs.Open(l.segmentName(s.first))
+	if err != nil {
+		return fault(l.segmentName(s.first), "open", err)
+	}
+	s.file = f
+	cause := rec.scan(s, &st, min(limit, rec.ceiling))
+	if s.last == limit {
+		return nil
+	}
+	return rec.endSegment(s, limit, cause)
+}
+
+// adopt takes over what an index says.
+func (s *segment) adopt(x *index) {
+	n := uint64(len(x.entries))
+	s.parent, s.base, s.parentKnown = x.parent, x.entries[0].base, true
+	s.last, s.lastSum, s.end, s.nextOffset = s.first+n-1, x.entries[n-1].sum, x.end, x.nextOffset
+	s.placed, s.entries, s.indexOps = n, x.entries, n
+}
+
+// usableIndex returns the index of the segment at st if it is valid and fits the log.
+func (rec *recovery) usableIndex(st *scanState, limit uint64) *index {
+	x, err := rec.log.readIndex(st.op)
+	if err == nil {
+		last := x.first + uint64(len(x.entries)) - 1
+		switch {
+		case !st.free && (x.parent != st.parent || x.entries[0].base != st.base):
+			err = fmt.Errorf("%w: index of another history", errLeftover)
+		case last > limit || last > rec.ceiling:
+			err = fmt.Errorf("%w: index up to op %d, the segment ends at %d", errLeftover, last, min(limit, rec.ceiling))
+		default:
+			return x
+		}
+	}
+	rec.stale = append(rec.stale, st.op)
+	return nil
+}
+
+// scan takes valid frames up to op limit into the segment and returns why it stopped.
+func (rec *recovery) scan(s *segment, st *scanState, limit uint64) error {
+	sc := rec.log.scanner(s.file, rec.log.segmentName(s.first))
+	for st.op <= limit {
+		h, err := sc.next(st)
+		if err != nil {
+			return err
+		}
+		if s.placed == 0 {
+			s.parent, s.base, s.parentKnown = h.Parent, h.BaseOffset, true
+		}
+		s.push(&h)
+	}
+	return errors.New("the log ends here")
+}
+
+// endSegment decides about a segment whose frames end before its files say: the end of the log, a
+// group torn by a crash, or a hole.
+func (rec *recovery) endSegment(s *segment, limit uint64, cause error) error {
+	damaged := s.last + 1
+	name := rec.log.segmentName(s.first)
+	if limit == math.MaxUint64 {
+		rec.ended = true
+		return nil
+	}
+	if damaged > rec.ceiling || damaged > rec.floor || limit > rec.floor {
+		rec.r.find("op %d in %s at byte %d: %v: the log ends, later files are dropped", damaged, name, s.end, cause)
+		rec.ended = true
+		return nil
+	}
+	rec.r.find("ops %d..%d in %s from byte %d are damaged: %v", damaged, limit, name, s.end, cause)
+	s.last = limit // a hole without a place: placed stays
+	return nil
+}
+
+// dropOpenEnd takes empty segments off the end that stand behind a hole without a place: nothing can
+// be appended to a log whose last op is not known.
+func (rec *recovery) dropOpenEnd() error {
+	for len(rec.segs) > 0 {
+		n := len(rec.segs)
+		s := rec.segs[n-1]
+		if s.placed > 0 || n == 1 || rec.segs[n-2].complete() {
+			if !s.complete() {
+				rec.r.Top = max(rec.r.Top, s.last)
+				s.last = s.first + s.placed - 1
+			}
+			break
+		}
+		rec.r.Top = max(rec.r.Top, s.first-1)
+		if s.file != nil {
+			s.file.Close()
+		}
+		rec.segs = rec.segs[:n-1]
+		rec.dropped = append([]uint64{s.first}, rec.dropped...)
+	}
+	if n := len(rec.segs); n > 0 && !rec.segs[0].parentKnown {
+		return fmt.Errorf("nothing tells what comes before op %d: %w", rec.segs[0].first, ErrUnreadable)
+	}
+	return nil
+}
+
+// publish hands the segments to the log.
+func (rec *recovery) publish() error {
+	l := rec.log
+	if len(rec.segs) == 0 {
+		return rec.createFirst()
+	}
+	for _, s := range rec.segs {
+		l.segments = append(l.segments, s)
+		if !s.complete() {
+			l.addHole(s.first+s.placed, s.last)
+		}
+	}
+	last := l.lastSegment()
+	if last.file == nil {
+		l.mu.Lock()
+		_, err := l.pin(last)
+		if err == nil {
+			l.unpin(last)
+		}
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	l.written = vsr.ID{Op: last.last, Sum: last.lastSum}
+	l.durable = l.written
+	return nil
+}
+
+// createFirst makes the first segment of a log that has none.
+func (rec *recovery) createFirst() error {
+	l, base := rec.log, rec.o.Base
+	if err := l.prepareOne(); err != nil {
+		return err
+	}
+	l.segments = []*segment{{first: base.ID.Op + 1, last: base.ID.Op, parent: base.ID.Sum, lastSum: base.ID.Sum, parentKnown: true,
+		base: base.NextOffset, nextOffset: base.NextOffset}}
+	p := l.takePrepared()
+	s := l.segments[0]
+	s.file = p.file
+	if err := l.fs.Rename(p.name, l.segmentName(s.first)); err != nil {
+		return fault(p.name, "rename", err)
+	}
+	l.written, l.durable = base.ID, base.ID
+	return nil
+}
+
+// verifyTail reads in full what holds the last ops of the pipeline and was taken from an index.
+func (rec *recovery) verifyTail() {
+	l := rec.log
+	top := max(l.written.Op, rec.r.Mark.ID.Op)
+	for i := len(rec.segs) - 1; i >= 0; i-- {
+		s := rec.segs[i]
+		if i < len(rec.segs)-1 && s.last+l.pipeline <= top {
+			return
+		}
+		if s.indexOps > 0 {
+			rec.verify(s)
+		}
+	}
+}
+
+// verify checks each op that an index places; what does not fit is a hole.
+func (rec *recovery) verify(s *segment) {
+	l := rec.log
+	l.mu.Lock()
+	_, err := l.pin(s)
+	l.mu.Unlock()
+	if err != nil {
+		rec.r.find("ops %d..%d are damaged: %v", s.first, s.first+s.indexOps-1, err)
+		l.addHole(s.first, s.first+s.indexOps-1)
+		return
+	}
+	defer l.release(s)
+	sc := l.scanner(s.file, l.segmentName(s.first))
+	parent := s.parent
+	for i := range int(s.indexOps) {
+		e := s.entries[i]
+		st := scanState{at: e.at, op: s.first + uint64(i), parent: parent, base: e.base}
+		h, err := sc.next(&st)
+		if err == nil && (h.Sum != e.sum || st.at != s.entryEnd(i)) {
+			err = fmt.Errorf("%w: sum %016x, the index says %016x", errLeftover, h.Sum, e.sum)
+		}
+		if err != nil {
+			rec.r.find("op %d in %s at byte %d is damaged: %v", s.first+uint64(i), sc.name, e.at, err)
+			l.addHole(s.first+uint64(i), s.first+uint64(i))
+		}
+		parent = e.sum
+	}
+}
+
+// boundTop tells how far the log may have reached. Without a mark, bytes behind its end are ops that
+// nobody can count any more.
+func (rec *recovery) boundTop() error {
+	l, r := rec.log, rec.r
+	l.top = max(l.written.Op, r.Top)
+	if !r.MarkLost {
+		l.top = max(l.top, r.Mark.ID.Op)
+		return nil
+	}
+	last := l.lastSegment()
+	end, err := rec.usedBytes(last)
+	if err != nil {
+		return err
+	}
+	if end > last.end || len(rec.dropped) > 0 {
+		r.TopUnknown = true
+		l.top = max(l.top, l.written.Op+1)
+		r.find("%s holds %d bytes behind op %d that are no frame, and no mark tells what they were", l.segmentName(last.first), end-last.end, last.last)
+	}
+	return nil
+}
+
+// usedBytes returns where the bytes of a segment file that are not zero end, at least its ops' end.
+func (rec *recovery) usedBytes(s *segment) (int64, error) {
+	size, err := s.file.Size()
+	if err != nil {
+		return 0, fault(rec.log.segmentName(s.first), "read", err)
+	}
+	return rec.log.scanner(s.file, rec.log.segmentName(s.first)).zeroFrom(s.end, size)
+}
+
+// bytesAbove returns the place of the first frame above op in s, or its end.
+func (s *segment) bytesAbove(op uint64) int64 {
+	switch {
+	case op < s.first:
+		return 0
+	case op-s.first+1 >= uint64(len(s.entries)):
+		return s.end
+	}
+	return s.entries[op-s.first+1].at
+}
+
+// rewriteBytes is how much of a segment is read and written again at a time.
+const rewriteBytes = wire.FrameBytesMax

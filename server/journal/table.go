@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// Table is a checkpoint of the client table as of one committed op.
+type Table struct {
+	ID         vsr.ID
+	NextOffset uint64 // message offset after that op
+	Bytes      []byte // opaque here
+}
+
+// A table file, little-endian:
+//
+//	 0  magic        u32  "RJT1"
+//	 4  version      u32  1
+//	 8  sum          u64  XXH3-64 of the file with this field zero
+//	16  cluster      u64
+//	24  group        u32
+//	28  bytes        u32  that follow the header
+//	32  op, op sum, next_offset  u64 each
+//	56  zero         u64
+//	64  bytes
+const (
+	tableMagic       = uint32('R') | uint32('J')<<8 | uint32('T')<<16 | uint32('1')<<24
+	tableVersion     = 1
+	tableHeaderBytes = 64
+	tableBytesMax    = 64 << 20 // 65,536 sessions of 160 bytes are 10 MiB
+	tablesKept       = 2
+)
+
+var errTable = errors.New("not a valid table")
+
+func encodeTableHeader(cluster uint64, group uint32, t *Table) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, tableHeaderBytes)
+	le.PutUint32(b, tableMagic)
+	le.PutUint32(b[4:], tableVersion)
+	le.PutUint64(b[16:], cluster)
+	le.PutUint32(b[24:], group)
+	le.PutUint32(b[28:], uint32(len(t.Bytes)))
+	le.PutUint64(b[32:], t.ID.Op)
+	le.PutUint64(b[40:], t.ID.Sum)
+	le.PutUint64(b[48:], t.NextOffset)
+	le.PutUint64(b[8:], tableSum(b, t.Bytes))
+	return b
+}
+
+// tableSum binds header and payload: the payload's sum is hashed behind the header.
+func tableSum(header, payload []byte) uint64 {
+	var b [tableHeaderBytes + 8]byte
+	copy(b[:], header)
+	clear(b[8:16])
+	binary.LittleEndian.PutUint64(b[tableHeaderBytes:], wire.Sum(payload))
+	return wire.Sum(b[:])
+}
+
+func decodeTable(b []byte, cluster uint64, group uint32) (*Table, error) {
+	le := binary.LittleEndian
+	if len(b) < tableHeaderBytes || le.Uint32(b) != tableMagic || le.Uint32(b[4:]) != tableVersion {
+		return nil, fmt.Errorf("%w: magic or version", errTable)
+	}
+	header, payload := b[:tableHeaderBytes], b[tableHeaderBytes:]
+	if uint64(le.Uint32(b[28:])) != uint64(len(payload)) || le.Uint64(b[56:]) != 0 {
+		return nil, fmt.Errorf("%w: %d bytes", errTable, len(b))
+	}
+	if le.Uint64(b[8:]) != tableSum(header, payload) {
+		return nil, fmt.Errorf("%w: checksum", errTable)
+	}
+	if le.Uint64(b[16:]) != cluster || le.Uint32(b[24:]) != group {
+		return nil, fmt.Errorf("%w: of another cluster or group", errTable)
+	}
+	return &Table{ID: vsr.ID{Op: le.Uint64(b[32:]), Sum: le.Uint64(b[40:])}, NextOffset: le.Uint64(b[48:]), Bytes: payload}, nil
+}
+
+// SaveTable makes a checkpoint durable and removes all but the two newest. After ErrDiskFull nothing
+// was changed.
+func (l *Log) SaveTable(t Table) error {
+	if l.fault != nil {
+		return l.fault
+	}
+	if len(t.Bytes) > tableBytesMax {
+		panic(fmt.Sprintf("journal: table of %d bytes, the limit is %d", len(t.Bytes), tableBytesMax))
+	}
+	err := l.writeFile(l.tableName(t.ID.Op), encodeTableHeader(l.cluster, l.group, &t), t.Bytes)
+	if err != nil {
+		return l.failUnlessFull(err)
+	}
+	names, err := l.fs.List(l.dir)
+	if err != nil {
+		return l.fail(fault(l.dir, "read", err))
+	}
+	ops := tableOps(names)
+	for _, op := range ops[:max(0, len(ops)-tablesKept)] {
+		if err := removeIfThere(l.fs, l.tableName(op)); err != nil {
+			return l.fail(err)
+		}
+	}
+	return nil
+}
+
+// tableOps returns the ops of the checkpoints among names, rising.
+func tableOps(names []string) []uint64 {
+	var ops []uint64
+	for _, n := range names {
+		if op, ok := parseOpName(n, tablePrefix, tableSuffix); ok {
+			ops = append(ops, op)
+		}
+	}
+	sort.Slice(ops, func(i, j int) bool { return ops[i] < ops[j] })
+	return ops
+}
+
+// newestTable reads the newest checkpoint that is valid.
+func (l *Log) newestTable(names []string, r *Recovered) *Table {
+	ops := tableOps(names)
+	for i := len(ops) - 1; i >= 0; i-- {
+		name := l.tableName(ops[i])
+		t, err := l.readTable(name)
+		if err == nil && t.ID.Op == ops[i] {
+			return t
+		}
+		r.find("%s is skipped: %v", name, err)
+	}
+	return nil
+}
+
+func (l *Log) readTable(name string) (*Table, error) {
+	f, err := l.fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // opened to read
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size < tableHeaderBytes || size > tableHeaderBytes+tableBytesMax {
+		return nil, fmt.Errorf("%w: %d bytes", errTable, size)
+	}
+	b := make([]byte, size)
+	if n, err := f.ReadAt(b, 0); n != len(b) && err != io.EOF {
+		return nil, err
+	}
+	return decodeTable(b, l.cluster, l.group)
+}
