@@ -1,0 +1,343 @@
+package vsr
+
+// adoption is the way to the log of the present view: a fixed chain (base, end] to be held in full
+// before log_view may rise. It is forgotten with a restart and with the next view.
+type adoption struct {
+	active  bool
+	source  int    // whose log it is
+	base    ID     // committed at the source; slots begin above it
+	end     ID     // the adopted log ends here; what a replica holds beyond it falls away
+	floor   ID     // the highest commit that a vote named: never cut to below it
+	slots   []Slot // of (base, end]; a slot becomes known when its op arrives
+	aligned bool   // nothing is left in this log that the adopted one does not contain
+	damage  uint64 // this replica's own top when it began: at ops in (head, damage] it denies nothing
+	fetches []fetch
+	arrived uint64
+	waiting bool // an op can only come from a replica that is away
+}
+
+// fetch is one op asked for by checksum.
+type fetch struct {
+	id     ID
+	peer   int
+	tick   uint64 // of the last request
+	tries  int
+	denied [ReplicasMax]bool // has saved this view, is undamaged there and does not hold it
+}
+
+const fetchesMax = 64 // in flight; about 2 MB of common batches
+
+func (r *Replica) beginAdoption(source int, base, end ID, slots []Slot, floor ID) {
+	damage := uint64(0)
+	if r.log.top.Op > r.log.head.Op {
+		damage = r.log.top.Op
+	}
+	r.adopt = adoption{active: true, source: source, base: base, end: end, floor: floor, damage: damage, slots: append([]Slot(nil), slots...)}
+	r.hear(source, base)
+	if floor.Op > r.heard.Op {
+		r.heard = floor
+	}
+	r.follow.silent = 0
+}
+
+// slot of an op of the adopted log above its base.
+func (a *adoption) slot(op uint64) *Slot {
+	if op <= a.base.Op || op > a.end.Op {
+		return nil
+	}
+	return &a.slots[op-a.base.Op-1]
+}
+
+// want names the op that the adopted log has at this number, once the chain above it is known.
+func (a *adoption) want(op uint64) (ID, bool) {
+	switch {
+	case op == a.end.Op:
+		return a.end, true
+	case op == a.base.Op:
+		return a.base, true
+	case op < a.base.Op || op > a.end.Op:
+		return ID{}, false
+	}
+	if s := a.slot(op); s.Known {
+		return s.Header.ID(), true
+	}
+	if s := a.slot(op + 1); s.Known {
+		return ID{op, s.Header.Parent}, true
+	}
+	return ID{}, false
+}
+
+// adoptOnward takes the adoption as far as what is held allows.
+func (r *Replica) adoptOnward() {
+	a := &r.adopt
+	if !a.active || r.saved.View != r.view {
+		return
+	}
+	r.learnSlots()
+	if !a.aligned {
+		r.align()
+	}
+	if r.fenced || !a.aligned {
+		return
+	}
+	r.absorbKept()
+	r.commitKnown(a.base)
+	r.commitKnown(a.floor)
+	if r.log.head.Op < a.end.Op {
+		return
+	}
+	if have, ok := r.log.id(a.end.Op, r.cfg.RootSum); !ok || have != a.end {
+		return // committed ops of a later view have passed this one; its start_view will come
+	}
+	if r.asked.LogView < r.view {
+		r.save(r.view)
+	}
+}
+
+// learnSlots fills slots of the adopted log from this log, from frames kept, and from other votes:
+// a header is an op's whatever the vote it stands in, since its checksum names it.
+func (r *Replica) learnSlots() {
+	a := &r.adopt
+	for op := a.end.Op; op > a.base.Op; op-- {
+		s := a.slot(op)
+		if s.Known {
+			continue
+		}
+		id, ok := a.want(op)
+		if !ok {
+			continue
+		}
+		if h := r.findHeader(id); h != nil {
+			*s = Slot{Known: true, Header: *h}
+		}
+	}
+}
+
+func (r *Replica) findHeader(id ID) *Header {
+	if h := r.log.at(id.Op); h != nil && h.Sum == id.Sum {
+		return h
+	}
+	if h := r.kept.find(id); h != nil {
+		return h
+	}
+	for i := range r.change.votes {
+		v := &r.change.votes[i]
+		if !v.given || id.Op <= v.commit.Op || id.Op > v.top.Op {
+			continue
+		}
+		if s := &v.slots[id.Op-v.commit.Op-1]; s.Known && s.Header.Sum == id.Sum {
+			return &s.Header
+		}
+	}
+	return nil
+}
+
+// align drops what this log holds and the adopted one does not, also what lies above its end. It
+// looks for the highest op that both hold: by the chain of parents everything below is then equal.
+func (r *Replica) align() {
+	a, l := &r.adopt, &r.log
+	for op := min(l.head.Op, a.end.Op); op >= a.base.Op && op >= l.commit.Op; op-- {
+		want, known := a.want(op)
+		if !known {
+			return // its name will be learned from above
+		}
+		have, _ := l.id(op, r.cfg.RootSum)
+		if have == want {
+			r.alignAt(op)
+			return
+		}
+		if op == l.commit.Op {
+			r.fence("the adopted log differs from this one at a committed op")
+			return
+		}
+		if op == 0 {
+			break
+		}
+	}
+	switch {
+	case l.head.Op < a.base.Op: // the ops between are committed; pulling them shows what differs
+		r.alignAt(l.head.Op)
+	case l.commit.Op > a.end.Op: // behind what is committed: a later view exists
+	default: // it differs at the base already
+		r.alignAt(l.commit.Op)
+	}
+}
+
+// alignAt drops what lies above op. Damaged ops that the adopted log reaches stay on record, for a
+// crash before they are fetched must not turn "damaged" into "never held".
+func (r *Replica) alignAt(op uint64) {
+	top := r.log.top
+	if top.Op > r.adopt.end.Op {
+		top = r.adopt.end
+	}
+	if r.adopt.damage == 0 {
+		top = ID{}
+	}
+	r.cutKeeping(op, top)
+	r.adopt.aligned = true
+}
+
+// tickAdoption asks for what is missing of the adopted log above its base.
+func (r *Replica) tickAdoption() {
+	a := &r.adopt
+	if !a.active || r.saved.View != r.view {
+		return
+	}
+	r.dropArrived()
+	waiting := false
+	last := min(a.end.Op, r.log.head.Op+r.cfg.PipelineOps)
+	for op := max(r.log.head.Op, a.base.Op) + 1; op <= last && len(a.fetches) < fetchesMax; op++ {
+		if id, ok := a.want(op); ok && r.kept.find(id) == nil {
+			r.wantFetch(id)
+		}
+	}
+	for i := range a.fetches {
+		f := &a.fetches[i]
+		if r.tickFetch(f) {
+			return // the adopted log was cut: start over
+		}
+		waiting = waiting || f.tries > 2*r.cfg.Replicas
+	}
+	if waiting && !a.waiting {
+		r.event(Event{Kind: EventWaiting, FromOp: r.log.head.Op + 1, ToOp: a.end.Op, Peer: NoPrimary, Reason: "no replica that can be reached holds an op of the adopted log"})
+	}
+	a.waiting = waiting
+}
+
+// dropArrived forgets requests for ops that are held by now.
+func (r *Replica) dropArrived() {
+	a := &r.adopt
+	open := a.fetches[:0]
+	for _, f := range a.fetches {
+		if f.id.Op > r.log.head.Op && r.kept.find(f.id) == nil {
+			open = append(open, f)
+		}
+	}
+	a.fetches = open
+}
+
+func (r *Replica) wantFetch(id ID) {
+	for i := range r.adopt.fetches {
+		if r.adopt.fetches[i].id == id {
+			return
+		}
+	}
+	r.adopt.fetches = append(r.adopt.fetches, fetch{id: id, peer: r.adopt.source, tick: 0})
+}
+
+// tickFetch asks, or asks somebody else. It tells whether the op was given up.
+func (r *Replica) tickFetch(f *fetch) bool {
+	if r.primary(r.view) == r.cfg.Self && r.giveUp(f) {
+		return true
+	}
+	if f.tries > 0 && r.tick-f.tick < r.cfg.SuspectTicks/2 {
+		return false
+	}
+	if f.tries > 0 || f.peer == r.cfg.Self {
+		f.peer = (f.peer + 1) % r.cfg.Replicas
+		if f.peer == r.cfg.Self {
+			f.peer = (f.peer + 1) % r.cfg.Replicas
+		}
+	}
+	f.tries++
+	f.tick = r.tick
+	if f.peer != r.cfg.Self {
+		r.send(f.peer, Message{Kind: MsgFetch, Ack: f.id})
+	}
+	return false
+}
+
+// giveUp cuts the adopted log below an op that cannot have been committed: a quorum of undamaged
+// replicas that have saved this view does not hold it.
+func (r *Replica) giveUp(f *fetch) bool {
+	a := &r.adopt
+	denials := 0
+	if f.id.Op > a.damage && f.id.Op > r.log.top.Op {
+		denials++ // this replica itself
+	}
+	for i := range r.cfg.Replicas {
+		if f.denied[i] && i != r.cfg.Self {
+			denials++
+		}
+	}
+	if denials < r.quorum() || f.id.Op <= a.floor.Op || f.id.Op <= r.log.commit.Op {
+		return false
+	}
+	end, ok := r.below(f.id)
+	if !ok || end.Op < a.floor.Op {
+		return false
+	}
+	r.event(Event{Kind: EventHole, FromOp: f.id.Op, ToOp: a.end.Op, Peer: NoPrimary, Reason: "cut from the adopted log: a quorum without damage does not hold it"})
+	a.slots = a.slots[:end.Op-a.base.Op]
+	a.end = end
+	a.fetches = nil
+	a.aligned = false
+	r.dropKeptAbove(end.Op)
+	return true
+}
+
+// below names the op before id in the adopted log.
+func (r *Replica) below(id ID) (ID, bool) {
+	a := &r.adopt
+	if id.Op-1 == a.base.Op {
+		return a.base, true
+	}
+	if s := a.slot(id.Op); s.Known {
+		return ID{id.Op - 1, s.Header.Parent}, true
+	}
+	if s := a.slot(id.Op - 1); s != nil && s.Known {
+		return s.Header.ID(), true
+	}
+	return ID{}, false
+}
+
+// onFetch answers for an op by checksum: with its frame, with "not held" where that is certain, and
+// not at all where it is not.
+func (r *Replica) onFetch(m *Message) {
+	from, id := int(m.From), m.Ack
+	if h := r.findOwn(id); h != nil {
+		r.send(from, Message{Kind: MsgFetched, Header: *h})
+		return
+	}
+	l := &r.log
+	if id.Op <= l.known {
+		r.emit(Effect{Kind: EffServeFetch, Peer: m.From, ID: id})
+		return
+	}
+	damaged := id.Op > l.head.Op && id.Op <= max(l.top.Op, r.adopt.damage)
+	if !damaged && !r.saved.Wiped && r.saved.View == r.view && m.View == r.view {
+		r.send(from, Message{Kind: MsgNotHeld, Ack: id})
+	}
+}
+
+func (r *Replica) findOwn(id ID) *Header {
+	if h := r.log.at(id.Op); h != nil && h.Sum == id.Sum && !r.log.hole(id.Op) {
+		return h
+	}
+	return r.kept.find(id)
+}
+
+func (r *Replica) onNotHeld(m *Message) {
+	if m.View != r.view || !r.adopt.active {
+		return
+	}
+	for i := range r.adopt.fetches {
+		f := &r.adopt.fetches[i]
+		if f.id == m.Ack {
+			f.denied[m.From] = true
+			f.tick = 0 // ask the next one at once
+		}
+	}
+}
+
+// onFetched takes a frame only under the checksum that was asked for.
+func (r *Replica) onFetched(m *Message) {
+	h := &m.Header
+	for i := range r.adopt.fetches {
+		if r.adopt.fetches[i].id == h.ID() {
+			r.adopt.arrived++
+			r.keep(h)
+			return
+		}
+	}
+}

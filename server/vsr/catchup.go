@@ -1,0 +1,274 @@
+package vsr
+
+// pull is a stream of committed ops from one peer: a repair when the gap is within the ring, a
+// transfer beyond. The cursor moves with what arrived. It ends at a fixed target; the next, shorter
+// round follows if there is still a gap.
+type pull struct {
+	active   bool
+	no       uint64 // rises with each pull of this incarnation
+	peer     int
+	bulk     bool   // transfer
+	hole     bool   // closes holes below commit
+	next     uint64 // op expected next
+	target   uint64
+	chunks   uint64 // received whole
+	movedAt  uint64
+	failures int // pulls in a row that brought nothing
+	retryAt  uint64
+	doubt    bool // own ops above commit may differ: ask from commit, not from head
+	avoid    int  // peer that the last pull failed with
+}
+
+// Chunks that the server may be ahead of the receiver.
+const (
+	repairChunks   = 4
+	transferChunks = 3
+)
+
+func (p *pull) init() { p.avoid = NoPrimary }
+
+// tickCatchUp compares what must be held with what is held, and sees to it that each missing range
+// has one owner and a request outstanding.
+func (r *Replica) tickCatchUp() {
+	if r.kept.count > 0 {
+		r.dropKeptBelow()
+	}
+	r.tickAdoption()
+	r.settleEpisode()
+	p := &r.pull
+	if p.active {
+		if r.tick-p.movedAt >= r.cfg.StallTicks {
+			r.failPull("no progress")
+		} else {
+			return
+		}
+	}
+	if r.tick < p.retryAt || r.lead.leading && len(r.log.holes) == 0 {
+		return
+	}
+	switch gap := r.gap(); {
+	case len(r.log.holes) > 0:
+		r.startPull(r.log.holes[0].From, r.log.holes[0].To, true)
+	case gap > r.cfg.PipelineOps, gap > 0 && !r.normal():
+		r.startPull(r.pullFrom(), r.goal(), false)
+	default:
+		r.askPrepares()
+	}
+}
+
+// goal is the highest op known to be committed that this replica may have to pull.
+func (r *Replica) goal() uint64 {
+	if r.adopt.active && !r.normal() {
+		return max(r.heard.Op, r.adopt.base.Op)
+	}
+	return r.heard.Op
+}
+
+// gap counts the committed ops known of that lie above head.
+func (r *Replica) gap() uint64 {
+	if g := r.goal(); g > r.log.head.Op {
+		return g - r.log.head.Op
+	}
+	return 0
+}
+
+// pullFrom is head+1, or commit+1 where own ops above commit may not belong to the log.
+func (r *Replica) pullFrom() uint64 {
+	if r.pull.doubt || (!r.normal() && !r.adopt.aligned) {
+		return r.log.commit.Op + 1
+	}
+	return r.log.head.Op + 1
+}
+
+// choosePeer takes the primary where it can help, else whoever has committed most of what is
+// missing; not the peer that has just failed, if there is another.
+func (r *Replica) choosePeer(want uint64) int {
+	best := NoPrimary
+	for i := range r.cfg.Replicas {
+		if i == r.cfg.Self || !r.peers[i].up || r.peers[i].commit < want {
+			continue
+		}
+		switch {
+		case best == NoPrimary, best == r.pull.avoid:
+			best = i
+		case i == r.pull.avoid:
+		case i == r.primary(r.view), best != r.primary(r.view) && r.peers[i].commit > r.peers[best].commit:
+			best = i
+		}
+	}
+	return best
+}
+
+func (r *Replica) startPull(from, target uint64, hole bool) {
+	p := &r.pull
+	peer := r.choosePeer(from)
+	if peer == NoPrimary || target < from {
+		return
+	}
+	target = min(target, r.peers[peer].commit)
+	bulk := !hole && target-from >= r.cfg.RingOps
+	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid}
+	r.beginEpisode(bulk, from, target, peer)
+	r.send(peer, r.pullMessage())
+}
+
+func (r *Replica) pullMessage() Message {
+	p := &r.pull
+	window := uint64(repairChunks)
+	if p.bulk {
+		window = transferChunks
+	}
+	return Message{Kind: MsgPull, Round: p.no, FromOp: p.next, ToOp: p.target, Window: p.chunks + window, Bulk: p.bulk}
+}
+
+// onPulled takes the next committed op of the running pull.
+func (r *Replica) onPulled(m *Message) {
+	p, h := &r.pull, &m.Header
+	if !p.active || int(m.From) != p.peer || m.Round != p.no || h.Op != p.next || h.Op > p.target || h.Group != r.cfg.Group || h.Cluster != r.cfg.Cluster {
+		return
+	}
+	if !r.takeCommitted(h) {
+		return
+	}
+	p.next++
+	p.movedAt = r.tick
+	r.episode.bytes += 128 + uint64(h.BodyBytes)
+	if p.next > p.target {
+		r.finishPull()
+	}
+}
+
+// takeCommitted lets a committed op join the log. Own ops above commit that differ fall away; a
+// committed one that differs means that the histories differ.
+func (r *Replica) takeCommitted(h *Header) bool {
+	l := &r.log
+	switch {
+	case h.Op <= l.commit.Op:
+		if have, ok := l.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {
+			r.fence("a peer has committed another op where this log has a committed one")
+			return false
+		}
+		if l.hole(h.Op) {
+			r.emit(Effect{Kind: EffFill, Header: *h})
+		}
+		return true
+	case h.Op <= l.head.Op:
+		if have, ok := l.id(h.Op, r.cfg.RootSum); ok && have == h.ID() {
+			r.commitTo(h.Op)
+			return true
+		}
+		if h.Parent != l.at(h.Op).Parent {
+			r.doubtSuffix()
+			return false
+		}
+		r.cutTo(h.Op - 1)
+	case !l.fits(h):
+		r.doubtSuffix()
+		return false
+	}
+	if !l.fits(h) {
+		r.doubtSuffix()
+		return false
+	}
+	r.append(h, 0)
+	r.commitTo(h.Op)
+	return true
+}
+
+// doubtSuffix starts over from commit: what this log holds above it does not belong.
+func (r *Replica) doubtSuffix() {
+	if r.log.head == r.log.commit {
+		r.fence("committed ops of a peer do not follow this log's committed ones")
+		return
+	}
+	r.cutTo(r.log.commit.Op)
+	r.pull.doubt = true
+	r.endPull("own suffix does not belong")
+	r.pull.retryAt = r.tick
+}
+
+func (r *Replica) onChunkEnd(in *Input) {
+	p := &r.pull
+	if !p.active || int(in.Peer) != p.peer || in.Round != p.no {
+		return
+	}
+	if !in.OK {
+		r.failPull("damaged chunk")
+		return
+	}
+	if in.ID.Op >= p.next { // frames of it were lost on the way
+		r.endPull("frames missing")
+		return
+	}
+	p.chunks++
+	p.movedAt = r.tick
+	r.progressEpisode()
+	r.send(p.peer, r.pullMessage())
+}
+
+func (r *Replica) onPullRefused(m *Message) {
+	p := &r.pull
+	if !p.active || int(m.From) != p.peer || m.Round != p.no {
+		return
+	}
+	r.failPull("refused")
+}
+
+func (r *Replica) finishPull() {
+	p := &r.pull
+	p.failures, p.doubt, p.avoid = 0, false, NoPrimary
+	r.endPull("done")
+	p.retryAt = 0
+	if p.hole { // the disk is still closing it
+		p.retryAt = r.tick + r.cfg.BeatTicks
+	}
+}
+
+// failPull ends a pull that got stuck, and turns to somebody else after a growing pause.
+func (r *Replica) failPull(why string) {
+	p := &r.pull
+	p.avoid = p.peer
+	p.failures++
+	r.endPull(why)
+	p.retryAt = r.tick + min(uint64(p.failures)*r.cfg.BeatTicks*3, r.cfg.StallTicks)
+}
+
+func (r *Replica) endPull(string) { r.pull.active = false }
+
+// askPrepares repairs what is not known to be committed: from the primary of this view only, as
+// prepares, once the head has stood still for a beat or a later op shows the hole.
+func (r *Replica) askPrepares() {
+	if !r.normal() || r.lead.leading || r.primary(r.view) == r.cfg.Self {
+		return
+	}
+	head, to := r.log.head.Op, r.follow.head.Op
+	if low := r.kept.lowest(); low > 0 {
+		to = low - 1
+	}
+	if to <= head || r.tick-r.follow.headSince < r.cfg.BeatTicks {
+		return
+	}
+	r.follow.headSince = r.tick
+	r.beginEpisode(false, head+1, to, r.primary(r.view))
+	r.send(r.primary(r.view), Message{Kind: MsgAskPrepares, FromOp: head + 1, ToOp: min(to, head+r.cfg.PipelineOps)})
+}
+
+func (r *Replica) onAskPrepares(m *Message) {
+	if !r.lead.leading || m.View != r.view || m.FromOp == 0 || m.ToOp < m.FromOp || m.ToOp-m.FromOp >= r.cfg.PipelineOps {
+		return
+	}
+	for op := m.FromOp; op <= min(m.ToOp, r.log.head.Op); op++ {
+		if h := r.log.at(op); h != nil && !r.log.hole(op) {
+			r.send(int(m.From), Message{Kind: MsgPrepare, Header: *h})
+		}
+	}
+}
+
+func (r *Replica) onDamaged(op uint64) {
+	if op < r.log.start || op > r.log.commit.Op || !r.log.addHole(op) {
+		return
+	}
+	r.event(Event{Kind: EventHole, FromOp: op, ToOp: op, Peer: NoPrimary, Reason: "damaged on disk"})
+}
+
+func (r *Replica) onFilled(id ID) { r.log.fillHole(id.Op) }

@@ -1,0 +1,79 @@
+package vsr
+
+// episode is one repair or transfer as an observer sees it: from the first gap to the last op that
+// was missing, over as many rounds as that takes. It decides nothing.
+type episode struct {
+	active   bool
+	bulk     bool
+	from, to uint64
+	peer     int
+	bytes    uint64
+	rounds   uint64
+	began    uint64
+	told     uint64 // tick of the last progress event
+	shrank   uint64 // size of the last round, in ops
+	grew     int    // rounds in a row that did not shrink
+}
+
+func (r *Replica) beginEpisode(bulk bool, from, to uint64, peer int) {
+	e := &r.episode
+	if e.active && e.bulk == bulk {
+		r.nextRound(from, to, peer)
+		return
+	}
+	if e.active {
+		r.endEpisode()
+	}
+	*e = episode{active: true, bulk: bulk, from: from, to: to, peer: peer, rounds: 1, began: r.tick, told: r.tick, shrank: to - from + 1}
+	r.episodeEvent(EventRepairBegin, EventTransferBegin)
+}
+
+func (r *Replica) nextRound(from, to uint64, peer int) {
+	e := &r.episode
+	if to <= e.to { // the same range, asked again
+		return
+	}
+	size := to - from + 1
+	if e.bulk && size >= e.shrank {
+		e.grew++
+		if e.grew == 3 {
+			r.event(Event{Kind: EventCannotKeepUp, FromOp: from, ToOp: to, Peer: peer, Rounds: e.rounds, Reason: "three rounds in a row did not shrink"})
+		}
+	} else {
+		e.grew = 0
+	}
+	e.shrank, e.to, e.peer = size, to, peer
+	e.rounds++
+}
+
+func (r *Replica) progressEpisode() {
+	if e := &r.episode; e.active && r.tick-e.told >= 10 {
+		e.told = r.tick
+		r.episodeEvent(EventRepairProgress, EventTransferProgress)
+	}
+}
+
+// settleEpisode ends the episode when nothing of it is missing any more.
+func (r *Replica) settleEpisode() {
+	if e := &r.episode; e.active && !r.pull.active && r.log.head.Op >= e.to && r.log.commit.Op >= min(e.to, r.heard.Op) {
+		r.endEpisode()
+	}
+}
+
+func (r *Replica) endEpisode() {
+	r.episodeEvent(EventRepairEnd, EventTransferEnd)
+	r.episode = episode{}
+}
+
+func (r *Replica) episodeEvent(repair, transfer EventKind) {
+	e := &r.episode
+	kind, reason := repair, "gap within the ring"
+	if e.bulk {
+		kind, reason = transfer, "gap beyond the ring"
+	}
+	to := e.to
+	if kind == EventRepairProgress || kind == EventTransferProgress {
+		to = r.log.head.Op
+	}
+	r.event(Event{Kind: kind, FromOp: e.from, ToOp: to, Peer: e.peer, Bytes: e.bytes, Rounds: e.rounds, Ticks: r.tick - e.began, Reason: reason})
+}

@@ -1,0 +1,53 @@
+package vsr
+
+// InputKind says what an Input is. Which fields it uses stands beside it.
+type InputKind uint8
+
+// What can happen to a replica.
+const (
+	InTick         InputKind = iota + 1 // 10 ms have passed
+	InMessage                           // Msg
+	InRequest                           // Token, Header (the client's, checked), Now
+	InRegister                          // Token, Header.Client, Now
+	InReadLatest                        // Token: answer once a read would show everything acknowledged before
+	InForget                            // Token: nobody waits for it any more
+	InWritten                           // ID: the log is written (not synced) up to it
+	InDurable                           // ID: the log is synced up to it
+	InStateSaved                        // State: durable
+	InCutDone                           // ID.Op: nothing above it is left on disk
+	InFilled                            // ID: the hole at this op is closed, durably
+	InDamaged                           // ID.Op: a reader met damage in this committed op
+	InLinkUp                            // Peer
+	InLinkDown                          // Peer, Refused: a redial was refused, nothing listens there
+	InHello                             // Peer, Incarnation: from now on only this one speaks for Peer
+	InServed                            // Peer, Round, Window, ID.Op (last op sent, From-1 if none), Bytes
+	InChunkEnd                          // Peer, Round, Window, ID.Op: the chunk's last op; OK: all frames were good
+	InDiskFull                          // OK: true when full
+	InAllFormatted                      // every node of the cluster has formatted its directory
+)
+
+// Input is one thing that happened.
+type Input struct {
+	Kind        InputKind
+	Msg         Message
+	Token       uint64 // the caller's name for a waiting client, never 0
+	Header      Header
+	Now         int64 // wall clock, ns since the Unix epoch
+	ID          ID
+	State       State
+	Peer        uint8
+	Incarnation Incarnation
+	Round       uint64
+	Window      uint64
+	Bytes       uint64
+	Refused     bool
+	OK          bool
+}
+
+// State is what a replica must not forget over a restart, saved whole and synced before anything
+// speaks for it.
+type State struct {
+	View    uint64 // never falls
+	LogView uint64 // never falls, never above View
+	Wiped   bool   // the directory was lost: this replica has forgotten what it acknowledged
+}

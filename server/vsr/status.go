@@ -1,0 +1,77 @@
+package vsr
+
+// Status is what an observer may know of a replica at this moment.
+type Status struct {
+	View, LogView uint64
+	Commit, Head  ID
+	Top           uint64
+	KnownCommit   uint64 // the highest commit anyone named
+	Offset        uint64 // message offset that follows head
+	Primary       int    // NoPrimary while none is known to lead
+	Leading       bool
+	Role          string // primary, backup, none
+	State         string // normal, view_change, repairing, transferring, wiped, fenced
+	Waiting       bool   // only another replica can bring what this view needs
+	DiskFull      bool
+	Holes         int
+	Parked        int
+	Queued        int
+	Tick          uint64
+	CommitTick    uint64 // tick of the last commit
+	PullTarget    uint64 // 0 when nothing is being pulled
+}
+
+// Primary is the replica that this one believes to lead, or NoPrimary.
+func (r *Replica) Primary() int {
+	if r.lead.leading {
+		return r.cfg.Self
+	}
+	if r.hasPrimary() || (r.view > 0 && !r.missing()) {
+		if p := r.primary(r.view); p != r.cfg.Self {
+			return p
+		}
+	}
+	return NoPrimary
+}
+
+// Status tells where this replica stands.
+func (r *Replica) Status() Status {
+	l := &r.log
+	s := Status{View: r.view, LogView: r.saved.LogView, Commit: l.commit, Head: l.head, Top: l.top.Op, KnownCommit: r.heard.Op,
+		Offset: l.offset, Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Waiting: r.adopt.waiting,
+		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Tick: r.tick, CommitTick: r.lead.commitAt}
+	if r.lead.leading {
+		s.Role = "primary"
+	} else if r.normal() && r.primary(r.view) != r.cfg.Self {
+		s.Role = "backup"
+	}
+	if r.pull.active {
+		s.PullTarget = r.pull.target
+	}
+	return s
+}
+
+func (r *Replica) state() string {
+	switch {
+	case r.fenced:
+		return "fenced"
+	case r.saved.Wiped:
+		return "wiped"
+	case r.pull.active && r.pull.bulk:
+		return "transferring"
+	case r.pull.active:
+		return "repairing"
+	case !r.normal():
+		return "view_change"
+	}
+	return "normal"
+}
+
+// Table is the client table as of the present commit, for a checkpoint.
+func (r *Replica) Table() Table {
+	offset := r.log.offset
+	if h := r.log.at(r.log.commit.Op + 1); h != nil {
+		offset = h.BaseOffset
+	}
+	return Table{ID: r.log.commit, Offset: offset, Entries: r.tab.entries()}
+}

@@ -1,0 +1,268 @@
+package vsr
+
+import "fmt"
+
+// viewChange is the way from a raised view to a started one.
+type viewChange struct {
+	active   bool
+	began    uint64
+	patience uint64 // ticks that a view gets to show progress before it is given up
+	votes    [ReplicasMax]vote
+	chosen   bool
+	voted    bool   // sent a do_view_change already; it is repeated more slowly
+	progress uint64 // of this replica as primary-to-be, to tell whether it moves
+}
+
+// vote is a do_view_change for the present view, kept by its primary-to-be.
+type vote struct {
+	given   bool
+	logView uint64
+	commit  ID
+	top     ID
+	slots   []Slot // of (commit, top]
+}
+
+func (c *viewChange) forget(peer int) { c.votes[peer] = vote{} }
+
+const patienceTicksMax = 400
+
+// raise is the decision of a quorum to go on to view v; join follows somebody who has.
+func (r *Replica) raise(v uint64, why string) {
+	r.event(Event{Kind: EventViewChangeBegin, View: v, Peer: r.primary(v), Reason: why})
+	r.setView(v)
+}
+
+func (r *Replica) join(v uint64) {
+	r.event(Event{Kind: EventViewChangeBegin, View: v, Peer: r.primary(v), Reason: "heard of the view"})
+	r.setView(v)
+}
+
+func (r *Replica) setView(v uint64) {
+	if v <= r.view {
+		panic(fmt.Sprintf("vsr: view %d after %d", v, r.view))
+	}
+	r.leave("view change")
+	patience := r.cfg.SuspectTicks
+	began := r.tick
+	if r.change.active {
+		patience, began = min(2*r.change.patience, patienceTicksMax), r.change.began
+	}
+	r.view = v
+	r.change = viewChange{active: true, began: began, patience: patience}
+	r.election.running = false
+	r.adopt = adoption{}
+	r.dropKept()
+	r.suspectFresh()
+	r.save(r.asked.LogView)
+}
+
+// tickViewChange repeats, whatever brought this replica here, what asks for a started view.
+func (r *Replica) tickViewChange() {
+	if r.view == 0 || r.normal() || r.saved.View != r.view {
+		return
+	}
+	r.repeatViewChange()
+	if r.primary(r.view) != r.cfg.Self || r.view <= r.bootView {
+		return
+	}
+	if p := r.startingProgress(); p != r.change.progress || r.adopt.waiting {
+		r.change.progress = p
+		r.follow.silent = 0
+	}
+	if r.tick%r.cfg.BeatTicks == 0 {
+		r.broadcast(Message{Kind: MsgBeat, Starting: true, Waiting: r.adopt.waiting, Progress: r.startingProgress(), Goal: r.adopt.end.Op})
+	}
+}
+
+// startingProgress moves while votes or ops of the new log arrive.
+func (r *Replica) startingProgress() uint64 {
+	p := r.log.head.Op + r.adopt.arrived
+	for i := range r.change.votes {
+		if r.change.votes[i].given {
+			p++
+		}
+	}
+	return p
+}
+
+func (r *Replica) repeatViewChange() {
+	if r.adopt.active { // its end is known; from here the tick of adoption works
+		return
+	}
+	primary := r.primary(r.view)
+	if primary == r.cfg.Self {
+		r.broadcast(Message{Kind: MsgStartViewChange})
+		r.choose()
+		return
+	}
+	if !r.saved.Wiped {
+		r.broadcast(Message{Kind: MsgStartViewChange})
+		if c := &r.change; r.mayVote() && (!c.voted || r.tick%r.cfg.BeatTicks == 0) {
+			c.voted = true
+			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.log.top, Slots: r.voteSlots()})
+		}
+	}
+	r.send(primary, Message{Kind: MsgAskStartView})
+}
+
+// mayVote tells whether a vote can say all that it must: what lies above commit is at most a
+// pipeline. It is more only where damage took more than that; those ops are pulled first.
+func (r *Replica) mayVote() bool { return r.log.top.Op-r.log.commit.Op <= r.cfg.PipelineOps }
+
+// voteSlots lists (commit, top]: the header of what is held, "damaged" for the rest.
+func (r *Replica) voteSlots() []Slot {
+	l := &r.log
+	slots := make([]Slot, 0, l.top.Op-l.commit.Op)
+	for op := l.commit.Op + 1; op <= l.top.Op; op++ {
+		if h := l.at(op); h != nil {
+			slots = append(slots, Slot{Known: true, Header: *h})
+		} else {
+			slots = append(slots, Slot{})
+		}
+	}
+	return slots
+}
+
+func (r *Replica) onStartViewChange(m *Message) {
+	switch {
+	case m.View > r.view:
+		r.join(m.View)
+	case m.View == r.view && r.lead.leading:
+		r.sendStartView(int(m.From))
+	case m.View < r.view && r.normal():
+		r.send(int(m.From), Message{Kind: MsgStartViewChange})
+	}
+}
+
+func (r *Replica) onAskStartView(m *Message) {
+	if m.View > r.view && r.primary(m.View) == r.cfg.Self {
+		r.join(m.View)
+	} else if m.View == r.view && r.lead.leading {
+		r.sendStartView(int(m.From))
+	}
+}
+
+func (r *Replica) sendStartView(to int) {
+	r.send(to, Message{Kind: MsgStartView, Head: r.log.head, Slots: r.voteSlots()})
+}
+
+func (r *Replica) onDoViewChange(m *Message) {
+	if r.primary(m.View) != r.cfg.Self || m.View < r.view {
+		return
+	}
+	if m.View > r.view {
+		r.join(m.View)
+	}
+	if r.lead.leading {
+		r.sendStartView(int(m.From))
+		return
+	}
+	if r.normal() || !r.validSlots(m, false) {
+		return
+	}
+	r.change.votes[m.From] = vote{given: true, logView: m.LogView, commit: m.Commit, top: m.Head, slots: m.Slots}
+	r.choose()
+}
+
+// validSlots holds the ops of a vote or a start_view against their form: consecutive, chained,
+// ending in the head named, no more than a pipeline.
+func (r *Replica) validSlots(m *Message, allKnown bool) bool {
+	if m.Head.Op < m.Commit.Op || m.Head.Op-m.Commit.Op > r.cfg.PipelineOps || uint64(len(m.Slots)) != m.Head.Op-m.Commit.Op {
+		return false
+	}
+	parent, certain := m.Commit.Sum, true
+	for i := range m.Slots {
+		s := &m.Slots[i]
+		if !s.Known {
+			if allKnown {
+				return false
+			}
+			certain = false
+			continue
+		}
+		h := &s.Header
+		if h.Op != m.Commit.Op+1+uint64(i) || h.Group != r.cfg.Group || h.Cluster != r.cfg.Cluster || (certain && h.Parent != parent) {
+			return false
+		}
+		parent, certain = h.Sum, true
+	}
+	return !certain || parent == m.Head.Sum
+}
+
+// choose takes the log of one replica of a quorum, whole: the one with the largest log_view, and of
+// those the longest. What is known only under a smaller log_view cannot have been committed.
+func (r *Replica) choose() {
+	c := &r.change
+	if c.chosen || r.saved.View != r.view || r.view <= r.bootView || r.saved.Wiped || r.primary(r.view) != r.cfg.Self {
+		return
+	}
+	if !r.mayVote() {
+		return
+	}
+	c.votes[r.cfg.Self] = vote{given: true, logView: r.saved.LogView, commit: r.log.commit, top: r.log.top, slots: r.voteSlots()}
+	given, best, floor := 0, r.cfg.Self, ID{}
+	for i := range r.cfg.Replicas {
+		v := &c.votes[i]
+		if !v.given {
+			continue
+		}
+		given++
+		if v.betterThan(&c.votes[best]) {
+			best = i
+		}
+		if v.commit.Op > floor.Op {
+			floor = v.commit
+		}
+	}
+	if given < r.quorum() {
+		return
+	}
+	c.chosen = true
+	v := &c.votes[best]
+	r.beginAdoption(best, v.commit, v.top, v.slots, floor)
+}
+
+func (v *vote) betterThan(w *vote) bool {
+	if v.logView != w.logView {
+		return v.logView > w.logView
+	}
+	return v.top.Op > w.top.Op
+}
+
+// onStartView adopts the log of a started view. For a view that this log is already of it is a
+// no-op: a late duplicate must not cut what was acknowledged since.
+func (r *Replica) onStartView(m *Message) {
+	if m.View < r.view || m.From != uint8(r.primary(m.View)) || m.LogView != m.View {
+		return
+	}
+	if m.View > r.view {
+		r.join(m.View)
+	}
+	if r.saved.LogView >= m.View || r.asked.LogView >= m.View || !r.validSlots(m, true) {
+		return
+	}
+	r.heardPrimary()
+	r.follow.head = m.Head
+	if !r.adopt.active {
+		r.beginAdoption(int(m.From), m.Commit, m.Head, m.Slots, m.Commit)
+	}
+}
+
+// enterView begins normal operation: log_view = view is durable.
+func (r *Replica) enterView() {
+	if r.change.active {
+		r.event(Event{Kind: EventViewChangeEnd, Peer: r.primary(r.view), ToOp: r.log.head.Op, Ticks: r.tick - r.change.began})
+	}
+	r.change = viewChange{patience: r.cfg.SuspectTicks}
+	r.adopt = adoption{}
+	r.follow.silent, r.follow.acked = 0, ID{}
+	if r.primary(r.view) != r.cfg.Self {
+		r.event(Event{Kind: EventRole, Peer: r.primary(r.view), Reason: "backup"})
+		return
+	}
+	if r.view <= r.bootView {
+		r.follow.missingNow, r.follow.restarted = true, true
+		return
+	}
+	r.startLeading()
+}
