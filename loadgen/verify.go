@@ -1,0 +1,160 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// VerifyOptions say what a verification holds the replicas against.
+type VerifyOptions struct {
+	// Ledgers are the paths of all ledgers of a run, in order of the producers.
+	Ledgers []string
+
+	// AckedMin is how many batches must have been acknowledged for a pass; 0 means 1.
+	AckedMin int64
+
+	// ExamplesMax is how many findings of a kind are kept in words for each replica; 0 means 5.
+	ExamplesMax int
+
+	// AllowTrimmed accepts that retention took acknowledged batches, AllowTornLedgers that the end
+	// of a ledger was torn when the harness died.
+	AllowTrimmed     bool
+	AllowTornLedgers bool
+}
+
+// Verifier holds replicas, one after another, against the ledgers of a run. It keeps nine bytes and
+// a few bits for each batch, whatever the log's size. Reading each replica once is linear.
+//
+// It belongs to one goroutine.
+type Verifier struct {
+	options VerifyOptions
+	index   *ledgerIndex
+	readers []*replicaReader
+}
+
+// NewVerifier reads the ledgers.
+func NewVerifier(options VerifyOptions) (*Verifier, error) {
+	if len(options.Ledgers) == 0 {
+		return nil, errors.New("verify: no ledgers")
+	}
+	if options.AckedMin == 0 {
+		options.AckedMin = 1
+	}
+	if options.ExamplesMax == 0 {
+		options.ExamplesMax = 5
+	}
+	index, err := indexLedgers(options.Ledgers)
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	return &Verifier{options: options, index: index}, nil
+}
+
+// Read reads one replica to its end. What is wrong with it, unreadable included, comes out in the
+// report of Finish; the harness may stop other replicas around the call. The returned report is
+// whole only after Finish.
+func (v *Verifier) Read(ctx context.Context, source Source, replica string) *ReplicaReport {
+	reader := newReplicaReader(v.index, replica, v.options.ExamplesMax)
+	reader.read(ctx, source)
+	v.readers = append(v.readers, reader)
+	return reader.report
+}
+
+// Finish compares the replicas with each other and judges.
+func (v *Verifier) Finish() *Report {
+	report := &Report{AckedBatches: v.index.acked, UnknownBatches: v.index.unknown, FailedBatches: v.index.failed,
+		DivergedReplicas: []string{}, BehindReplicas: []string{}, UnreadableReplicas: []string{}, Reasons: []string{}}
+	for _, r := range v.readers {
+		report.Replicas = append(report.Replicas, r.report)
+		if r.report.Unreadable != "" {
+			report.UnreadableReplicas = addUnique(report.UnreadableReplicas, r.report.Replica)
+		}
+	}
+	v.missing(report)
+	v.compare(report)
+	report.judge(v.options, v.index.torn)
+	return report
+}
+
+// missing sorts out, for each acknowledged batch and each replica without it, what that means.
+func (v *Verifier) missing(report *Report) {
+	for producer, p := range v.index.producers {
+		for sequence, outcome := range p.outcomes {
+			id := batchID{producer, uint64(sequence)}
+			switch outcome {
+			case OutcomeOK:
+				if v.missingAnywhere(id, p.offsets[sequence]) {
+					report.LostBatches++
+				}
+			case OutcomeUnknown:
+				if slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) }) {
+					report.UnknownPresentBatches++
+				}
+			}
+		}
+	}
+	for _, r := range v.readers {
+		if r.report.BehindBatches > 0 {
+			report.BehindReplicas = addUnique(report.BehindReplicas, r.report.Replica)
+		}
+	}
+}
+
+// missingAnywhere books an acknowledged batch on each replica that lacks it and reports whether it
+// is lost: missing where its offset was read, or on every replica although all were read.
+func (v *Verifier) missingAnywhere(id batchID, offset uint64) bool {
+	held := slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) })
+	allRead := !slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.report.Unreadable != "" })
+	lost := false
+	for _, r := range v.readers {
+		switch {
+		case r.seen.has(id):
+		case offset < r.report.EarliestOffset:
+			r.report.TrimmedBatches++
+		case offset < r.next:
+			lost = true
+			r.report.find(KindLost, "%v was acknowledged at offset %d and is not there", id, offset)
+		case r.report.Unreadable != "":
+			r.report.UnreadBatches++
+		case !held && allRead:
+			lost = true
+			r.report.find(KindLost, "%v was acknowledged at offset %d and no replica holds it", id, offset)
+		default:
+			r.report.BehindBatches++
+		}
+	}
+	return lost
+}
+
+// compare finds replicas that hold other bytes than the rest.
+func (v *Verifier) compare(report *Report) {
+	var digests []*replicaDigest
+	for _, r := range v.readers {
+		digests = append(digests, r.digest)
+	}
+	for _, d := range diverging(digests) {
+		for _, r := range v.readers {
+			if r.report.Replica == d.replica {
+				r.report.find(KindDiverged, "%v", d)
+			}
+		}
+		report.DivergedReplicas = addUnique(report.DivergedReplicas, d.replica)
+	}
+}
+
+// Verify reads all replicas of a source, one after another, and judges.
+func Verify(ctx context.Context, source Source, options VerifyOptions) (*Report, error) {
+	v, err := NewVerifier(options)
+	if err != nil {
+		return nil, err
+	}
+	for _, replica := range source.Replicas() {
+		v.Read(ctx, source, replica)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	return v.Finish(), nil
+}

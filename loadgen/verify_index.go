@@ -1,0 +1,111 @@
+package loadgen
+
+import (
+	"fmt"
+)
+
+// ledgerIndex is what the verifier keeps of the ledgers: nine bytes a batch.
+type ledgerIndex struct {
+	head      LedgerHead
+	producers []producerIndex
+	acked     int64
+	unknown   int64
+	failed    int64
+	torn      []int // producers whose ledger lost its end
+}
+
+// producerIndex holds, by sequence, the outcome of each batch and the offset of the acknowledged ones.
+type producerIndex struct {
+	outcomes []Outcome
+	offsets  []uint64
+	torn     bool
+}
+
+// batchID names a batch of the run.
+type batchID struct {
+	producer int
+	sequence uint64
+}
+
+func (b batchID) String() string {
+	return fmt.Sprintf("batch %d of producer %d", b.sequence, b.producer)
+}
+
+// indexLedgers reads all ledgers of a run. They must be complete and of one run.
+func indexLedgers(ledgers []string) (*ledgerIndex, error) {
+	index := &ledgerIndex{}
+	for i, path := range ledgers {
+		if err := index.addHead(i, path, len(ledgers)); err != nil {
+			return nil, err
+		}
+		index.producers = append(index.producers, producerIndex{})
+		p := &index.producers[i]
+		torn, err := eachRecord(path, func(r Record) error { return index.add(p, path, r) })
+		if err != nil {
+			return nil, err
+		}
+		if p.torn = torn; torn {
+			index.torn = append(index.torn, i)
+		}
+	}
+	return index, nil
+}
+
+func (x *ledgerIndex) addHead(i int, path string, ledgers int) error {
+	reader, err := OpenLedger(path)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	head := reader.Head()
+	if i == 0 {
+		x.head = head
+	}
+	if head.RunID != x.head.RunID || head.BatchMessages != x.head.BatchMessages || head.Producers != ledgers || head.Producer != i {
+		return fmt.Errorf("%w %s: it is of producer %d of %d of run %016x; wanted producer %d of %d of run %016x",
+			ErrLedger, path, head.Producer, head.Producers, head.RunID, i, ledgers, x.head.RunID)
+	}
+	return nil
+}
+
+func (x *ledgerIndex) add(p *producerIndex, path string, r Record) error {
+	if r.Sequence != uint64(len(p.outcomes)) {
+		return fmt.Errorf("%w %s: batch %d follows batch %d", ErrLedger, path, r.Sequence, len(p.outcomes)-1)
+	}
+	p.outcomes = append(p.outcomes, r.Outcome)
+	p.offsets = append(p.offsets, r.Offset)
+	switch r.Outcome {
+	case OutcomeOK:
+		x.acked++
+	case OutcomeFailed:
+		x.failed++
+	default:
+		x.unknown++
+	}
+	return nil
+}
+
+// knows reports whether the ledgers hold a batch.
+func (x *ledgerIndex) knows(b batchID) bool {
+	return b.producer >= 0 && b.producer < len(x.producers) && b.sequence < uint64(len(x.producers[b.producer].outcomes))
+}
+
+// mayBeForgotten reports whether a batch beyond the ledger may have been in its torn end.
+func (x *ledgerIndex) mayBeForgotten(b batchID) bool {
+	return b.producer >= 0 && b.producer < len(x.producers) && x.producers[b.producer].torn &&
+		b.sequence >= uint64(len(x.producers[b.producer].outcomes))
+}
+
+// bitmaps is one bit for each batch of each producer.
+type bitmaps [][]uint64
+
+func (x *ledgerIndex) newBitmaps() bitmaps {
+	b := make(bitmaps, len(x.producers))
+	for i, p := range x.producers {
+		b[i] = make([]uint64, (len(p.outcomes)+63)/64)
+	}
+	return b
+}
+
+func (b bitmaps) has(id batchID) bool { return b[id.producer][id.sequence/64]>>(id.sequence%64)&1 == 1 }
+func (b bitmaps) set(id batchID)      { b[id.producer][id.sequence/64] |= 1 << (id.sequence % 64) }
