@@ -163,15 +163,16 @@ func (r *Replica) align() {
 	}
 }
 
-// alignAt drops what lies above op. Damaged ops that the adopted log reaches stay on record, for a
-// crash before they are fetched must not turn "damaged" into "never held".
+// alignAt drops what lies above op. Damaged ops stay on record where the adopted log reaches them
+// and all that was held below them fits, for a crash before they are fetched must not turn "damaged"
+// into "never held". Where something below does not fit, what chained on it cannot either.
 func (r *Replica) alignAt(op uint64) {
-	top := r.log.top
-	if top.Op > r.adopt.end.Op {
-		top = r.adopt.end
-	}
-	if r.adopt.damage == 0 {
-		top = ID{}
+	top := ID{}
+	if op == r.log.head.Op {
+		top = r.log.top
+		if top.Op > r.adopt.end.Op {
+			top = r.adopt.end
+		}
 	}
 	r.cutKeeping(op, top)
 	r.adopt.aligned = true

@@ -15,6 +15,7 @@ type pull struct {
 	movedAt  uint64
 	failures int // pulls in a row that brought nothing
 	retryAt  uint64
+	owed     bool // a chunk has come that was not yet allowed anew
 	doubt    bool // own ops above commit may differ: ask from commit, not from head
 	avoid    int  // peer that the last pull failed with
 }
@@ -202,7 +203,22 @@ func (r *Replica) onChunkEnd(in *Input) {
 	}
 	p.chunks++
 	p.movedAt = r.tick
+	p.owed = true
 	r.progressEpisode()
+}
+
+// settlePull allows the server another chunk once this disk has kept up with what came: frames that
+// wait for it hold memory.
+func (r *Replica) settlePull() {
+	p := &r.pull
+	if !p.active || !p.owed {
+		return
+	}
+	if r.log.head.Op-r.log.stable.Op > r.cfg.RingOps/2 {
+		p.movedAt = r.tick
+		return
+	}
+	p.owed = false
 	r.send(p.peer, r.pullMessage())
 }
 

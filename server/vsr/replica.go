@@ -163,6 +163,7 @@ func (r *Replica) settle() {
 	r.settleReads()
 	r.admitWaiting()
 	r.acknowledge()
+	r.settlePull()
 }
 
 // check asserts what must hold between any two inputs.

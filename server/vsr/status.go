@@ -75,3 +75,10 @@ func (r *Replica) Table() Table {
 	}
 	return Table{ID: r.log.commit, Offset: offset, Entries: r.tab.entries()}
 }
+
+// Fetched is the answer to a fetch of an op that only the log still has: the shell completes its
+// header from there.
+func (r *Replica) Fetched(to uint8, id ID) *Message {
+	return &Message{Kind: MsgFetched, Group: r.cfg.Group, From: uint8(r.cfg.Self), To: to, Incarnation: r.cfg.Incarnation,
+		View: r.saved.View, LogView: r.saved.LogView, Commit: r.log.commit, Header: Header{Op: id.Op, Sum: id.Sum}}
+}

@@ -110,3 +110,24 @@ func (t *table) entries() []Session {
 	}
 	return out
 }
+
+// Replay brings a checkpointed table up to a later commit, header by header.
+type Replay struct {
+	tab    *table
+	id     ID
+	offset uint64
+}
+
+// NewReplay begins at t.
+func NewReplay(sessionsMax int, t Table) *Replay {
+	return &Replay{tab: newTable(sessionsMax, t), id: t.ID, offset: t.Offset}
+}
+
+// Commit takes the next committed op.
+func (p *Replay) Commit(h *Header) {
+	p.tab.commit(h)
+	p.id, p.offset = h.ID(), h.NextOffset()
+}
+
+// Table as of the last op taken.
+func (p *Replay) Table() Table { return Table{p.id, p.offset, p.tab.entries()} }

@@ -1,0 +1,138 @@
+package partition
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"rejoin/server/journal"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// Boot turns what the journal recovered into what the state machine starts from. It replays the
+// headers above the last checkpoint of the client table, up to commit.
+func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
+	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped}}
+	held := heldBelowDamage(rec)
+	b.Head = vsr.ID{Op: held, Sum: root}
+	commit := max(rec.State.Commit.Op, rec.Mark.Commit.Op)
+	if rec.Top > pipeline {
+		commit = max(commit, rec.Top-pipeline)
+	}
+	commit = min(commit, held)
+	for _, h := range rec.Holes { // a hole is committed, or the log ends below it
+		if h.First <= commit {
+			b.Holes = append(b.Holes, vsr.OpRange{From: h.First, To: min(h.Last, commit)})
+		}
+	}
+	b.Top = topOf(rec, b.Head)
+	if err := loadTail(log, &b, commit, held, root); err != nil {
+		return b, err
+	}
+	table, err := loadTable(log, rec, b.Commit, root, sessionsMax)
+	b.Table = table
+	return b, err
+}
+
+// heldBelowDamage is the last op up to which everything above the known commit is held.
+func heldBelowDamage(rec *journal.Recovered) uint64 {
+	commit := max(rec.State.Commit.Op, rec.Mark.Commit.Op)
+	held := rec.Held.Op
+	for _, t := range rec.Tail {
+		if t.Damaged && t.Op > commit && t.Op <= held {
+			return t.Op - 1
+		}
+	}
+	return held
+}
+
+func topOf(rec *journal.Recovered, head vsr.ID) vsr.ID {
+	if rec.Top <= head.Op {
+		return head
+	}
+	top := vsr.ID{Op: rec.Top}
+	if n := len(rec.Tail); n > 0 && rec.Tail[n-1].Op == rec.Top {
+		top.Sum = rec.Tail[n-1].Header.Sum
+	}
+	return top
+}
+
+// loadTail reads the headers of (commit, held], and that of commit itself.
+func loadTail(log *journal.Log, b *vsr.Boot, commit, held, root uint64) error {
+	b.Commit = vsr.ID{Op: commit, Sum: root}
+	if held == 0 {
+		return nil
+	}
+	first := max(commit, 1)
+	err := log.Headers(first, held, func(h *vsr.Header) error {
+		if h.Op == commit {
+			b.Commit, b.Offset = h.ID(), h.NextOffset()
+		}
+		b.Tail = append(b.Tail, *h)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the headers of ops %d to %d: %w", first, held, err)
+	}
+	b.Head = b.Tail[len(b.Tail)-1].ID()
+	if b.Top.Op <= b.Head.Op {
+		b.Top = b.Head
+	}
+	return nil
+}
+
+// loadTable brings the last checkpoint of the client table up to commit.
+func loadTable(log *journal.Log, rec *journal.Recovered, commit vsr.ID, root uint64, sessionsMax int) (vsr.Table, error) {
+	t := vsr.Table{ID: vsr.ID{Sum: root}}
+	if rec.Table != nil && rec.Table.ID.Op <= commit.Op {
+		entries, err := decodeTable(rec.Table.Bytes)
+		if err != nil {
+			return t, fmt.Errorf("checkpoint of the client table at op %d: %w", rec.Table.ID.Op, err)
+		}
+		t = vsr.Table{ID: rec.Table.ID, Offset: rec.Table.NextOffset, Entries: entries}
+	}
+	if t.ID.Op >= commit.Op {
+		return t, nil
+	}
+	replay := vsr.NewReplay(sessionsMax, t)
+	err := log.Headers(max(t.ID.Op+1, rec.Start), commit.Op, func(h *vsr.Header) error {
+		replay.Commit(h)
+		return nil
+	})
+	if err != nil {
+		return t, fmt.Errorf("replay the headers of ops %d to %d: %w", t.ID.Op+1, commit.Op, err)
+	}
+	return replay.Table(), nil
+}
+
+// A client table, encoded: the number of sessions u32, then each session u64 with its last frame's
+// 128-byte header.
+const sessionBytes = 8 + wire.HeaderBytes
+
+func encodeTable(t *vsr.Table) []byte {
+	out := make([]byte, 4, 4+len(t.Entries)*sessionBytes)
+	binary.LittleEndian.PutUint32(out, uint32(len(t.Entries)))
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		out = binary.LittleEndian.AppendUint64(out, e.Session)
+		at := len(out)
+		out = append(out, make([]byte, wire.HeaderBytes)...)
+		wire.PutHeader(out[at:], &e.Last)
+	}
+	return out
+}
+
+func decodeTable(b []byte) ([]vsr.Session, error) {
+	if len(b) < 4 || uint64(len(b)-4) != uint64(binary.LittleEndian.Uint32(b))*sessionBytes {
+		return nil, fmt.Errorf("%w: %d bytes are no client table", wire.ErrFormat, len(b))
+	}
+	var out []vsr.Session
+	for b = b[4:]; len(b) > 0; b = b[sessionBytes:] {
+		h, err := wire.ParseSealed(b[8:])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vsr.Session{Session: binary.LittleEndian.Uint64(b), Last: h})
+	}
+	return out, nil
+}
