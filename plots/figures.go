@@ -14,8 +14,9 @@ type Figures struct {
 	Caption string
 	// EndNs is where the time axes end, ns since run start.
 	EndNs int64
-	// WarmupEndNs is marked if it is not 0.
+	// WarmupEndNs and LoadStopNs are marked if they are not 0.
 	WarmupEndNs int64
+	LoadStopNs  int64
 	Kills       []KillMark
 	Spans       []SpanMark
 

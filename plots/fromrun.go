@@ -24,6 +24,9 @@ func FromRun(f results.Folder) (Figures, error) {
 	set, setErr := f.ReadLatencySet()
 
 	out := Figures{Caption: caption(run), EndNs: endOf(timeline, lastPollNs, rates), WarmupEndNs: timeline.WarmupEndNs, Lag: lag}
+	if timeline.LoadStopNs != nil {
+		out.LoadStopNs = *timeline.LoadStopNs
+	}
 	for _, k := range timeline.Kills {
 		out.Kills = append(out.Kills, KillMark{AtNs: k.AtNs, Node: k.Node, Role: k.Role})
 	}
@@ -45,7 +48,7 @@ func caption(r results.Run) string {
 	if a.Target == "" {
 		return r.Name
 	}
-	return fmt.Sprintf("%s · %s · %s batches/s of %d messages, %d-byte payloads, %d producers · one sample is one batch · %s",
+	return fmt.Sprintf("%s · %s · %s batches/s of %d messages of %d bytes, %d producers · %s",
 		a.Target, a.ScenarioName, numberText(a.BatchesPerS), a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
 }
 

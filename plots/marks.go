@@ -9,17 +9,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// marks draws what happened behind the data of a time axis: shaded spans, kills, the end of the warm-up.
+// marks draws what happened, behind the data of a time axis: shaded spans, kills, the bounds of the measured load.
 type marks struct {
-	spans    []SpanMark
-	kills    []KillMark
-	warmupNs int64
-	// lanes adds the solid bars at the foot, which tell span kinds apart without colour.
-	lanes bool
+	spans []SpanMark
+	kills []KillMark
+	// boundsNs are the end of the warm-up and the stop of the load, those that are known.
+	boundsNs []int64
 }
 
 func (f *Figures) marks() *marks {
-	return &marks{spans: f.Spans, kills: f.Kills, warmupNs: f.WarmupEndNs, lanes: true}
+	m := &marks{spans: f.Spans, kills: f.Kills}
+	for _, at := range []int64{f.WarmupEndNs, f.LoadStopNs} {
+		if at > 0 {
+			m.boundsNs = append(m.boundsNs, at)
+		}
+	}
+	return m
 }
 
 var spanColors = [spanKinds]color.NRGBA{SpanOutage: orange, SpanRepair: skyBlue, SpanTransfer: green}
@@ -31,19 +36,25 @@ const (
 )
 
 // killStyle is the line of a kill.
-func killStyle() draw.LineStyle { return stroke(ink90, 0.9, dotted) }
+func killStyle() draw.LineStyle { return stroke(ink90, 1.1, dotted) }
+
+// boundStyle is the line of the warm-up's end and the load's stop.
+func boundStyle() draw.LineStyle { return stroke(ink60, 0.8, dashDot) }
 
 func (m *marks) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, _ := p.Transforms(&c)
 	for kind := range spanKinds {
 		for _, s := range m.spans {
 			if s.Kind == kind {
-				m.drawSpan(c, s, toX)
+				drawSpan(c, s, toX)
 			}
 		}
 	}
-	if x := toX(seconds(m.warmupNs)); m.warmupNs > 0 && c.ContainsX(x) {
-		c.StrokeLine2(stroke(ink60, 0.7, dashDot), x, c.Min.Y, x, c.Max.Y)
+	grid{vertical: true, horizontal: true}.Plot(c, p) // above the shades, below the lines
+	for _, at := range m.boundsNs {
+		if x := toX(seconds(at)); c.ContainsX(x) {
+			c.StrokeLine2(boundStyle(), x, c.Min.Y, x, c.Max.Y)
+		}
 	}
 	for _, k := range m.kills {
 		if x := toX(seconds(k.AtNs)); c.ContainsX(x) {
@@ -52,17 +63,15 @@ func (m *marks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-func (m *marks) drawSpan(c draw.Canvas, s SpanMark, toX func(float64) vg.Length) {
+func drawSpan(c draw.Canvas, s SpanMark, toX func(float64) vg.Length) {
 	from, to := max(toX(seconds(s.FromNs)), c.Min.X), min(toX(seconds(s.ToNs)), c.Max.X)
 	if to < c.Min.X || from > c.Max.X {
 		return
 	}
 	to = max(to, from+spanWidthMin)
 	c.FillPolygon(tint(spanColors[s.Kind]), corners(vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: to, Y: c.Max.Y}}))
-	if m.lanes {
-		foot := c.Min.Y + vg.Length(s.Kind)*laneHeight
-		c.FillPolygon(spanColors[s.Kind], corners(vg.Rectangle{Min: vg.Point{X: from, Y: foot}, Max: vg.Point{X: to, Y: foot + laneHeight}}))
-	}
+	foot := c.Min.Y + vg.Length(s.Kind)*laneHeight // a lane for each kind tells them apart without colour
+	c.FillPolygon(spanColors[s.Kind], corners(vg.Rectangle{Min: vg.Point{X: from, Y: foot}, Max: vg.Point{X: to, Y: foot + laneHeight}}))
 }
 
 // spanThumb shows a span's tint with its bar in its lane.
@@ -80,22 +89,22 @@ func (m *marks) legend() []legendEntry {
 	for kind := range spanKinds {
 		for _, s := range m.spans {
 			if s.Kind == kind {
-				entries = append(entries, legendEntry{kind.String(), spanThumb(kind)})
+				entries = append(entries, legendEntry{text: kind.String(), thumb: spanThumb(kind)})
 				break
 			}
 		}
 	}
 	if len(m.kills) > 0 {
-		entries = append(entries, legendEntry{"SIGKILL", func(c *draw.Canvas) {
-			c.StrokeLine2(killStyle(), c.Center().X, c.Min.Y-1, c.Center().X, c.Max.Y+1)
-		}})
+		entries = append(entries, legendEntry{"SIGKILL", uprightThumb(killStyle()), true})
 	}
-	if m.warmupNs > 0 {
-		entries = append(entries, legendEntry{"end of warm-up", func(c *draw.Canvas) {
-			c.StrokeLine2(stroke(ink60, 0.7, dashDot), c.Center().X, c.Min.Y-1, c.Center().X, c.Max.Y+1)
-		}})
+	if len(m.boundsNs) > 0 {
+		entries = append(entries, legendEntry{"warm-up end, load stop", uprightThumb(boundStyle()), true})
 	}
 	return entries
+}
+
+func uprightThumb(style draw.LineStyle) func(*draw.Canvas) {
+	return func(c *draw.Canvas) { c.StrokeLine2(style, c.Center().X, c.Min.Y-1, c.Center().X, c.Max.Y+1) }
 }
 
 const (

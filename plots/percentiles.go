@@ -15,9 +15,9 @@ var phaseLooks = []struct {
 	shape  draw.GlyphDrawer
 }{
 	{blue, solid, draw.CircleGlyph{}},
-	{vermillion, dashed, draw.SquareGlyph{}},
-	{green, dashDot, draw.TriangleGlyph{}},
-	{purple, dotted, draw.PyramidGlyph{}},
+	{vermillion, dashed, draw.BoxGlyph{}},
+	{green, dashDot, draw.PyramidGlyph{}},
+	{purple, dotted, draw.SquareGlyph{}},
 	{black, []vg.Length{10, 4}, draw.RingGlyph{}},
 }
 
@@ -45,11 +45,12 @@ func (f *Figures) percentilesSheet(ink *ink) *sheet {
 		glyph := draw.GlyphStyle{Color: look.color, Radius: vg.Points(3.2), Shape: look.shape}
 		curve := quantileCurve(d.Points)
 		if len(curve) == 0 {
-			s.legend = append(s.legend, legendEntry{fmt.Sprintf("%s: too few samples (n = %s)", d.Label, countText(d.Count)), glyphThumb(glyph)})
+			s.legend = append(s.legend, legendEntry{
+				text: fmt.Sprintf("%s: too few samples (n = %s)", d.Label, countText(d.Count)), thumb: glyphThumb(glyph)})
 			continue
 		}
 		p.Add(lines{[][]point{curve}, style}, dots{curve[len(curve)-1:], glyph})
-		s.legend = append(s.legend, legendEntry{fmt.Sprintf("%s (n = %s)", d.Label, countText(d.Count)), func(c *draw.Canvas) {
+		s.legend = append(s.legend, legendEntry{text: fmt.Sprintf("%s (n = %s)", d.Label, countText(d.Count)), thumb: func(c *draw.Canvas) {
 			lineThumb(style)(c)
 			glyphThumb(glyph)(c)
 		}})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -30,6 +31,8 @@ type sheet struct {
 	legend         []legendEntry
 	marks          *marks
 	panel          *plot.Plot
+	// yLabel is drawn by the sheet: the library places the axis' own by its linear middle, which on a log axis pushes the panel down.
+	yLabel string
 	// empty is drawn in place of the panel if there is no panel.
 	empty string
 }
@@ -37,6 +40,8 @@ type sheet struct {
 type legendEntry struct {
 	text  string
 	thumb func(c *draw.Canvas)
+	// narrow is for marks that are a vertical line.
+	narrow bool
 }
 
 func newSheet(ink *ink, title, caption string) *sheet {
@@ -47,23 +52,20 @@ func newSheet(ink *ink, title, caption string) *sheet {
 func (s *sheet) newPanel(xLabel, yLabel string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
-	for _, a := range []struct {
-		axis  *plot.Axis
-		label string
-	}{{&p.X, xLabel}, {&p.Y, yLabel}} {
-		a.axis.Label.Text = a.label
-		a.axis.Label.TextStyle.Font = s.ink.text(10, nil, 0, 0).Font
-		a.axis.Label.TextStyle.Handler = s.ink.plain
-		a.axis.Label.TextStyle.Color = ink90
-		a.axis.Label.Padding = 4
-		a.axis.Tick.Label.Font = s.ink.text(9.5, nil, 0, 0).Font
-		a.axis.Tick.Label.Handler = s.ink.plain
-		a.axis.Tick.Label.Color = ink90
-		a.axis.Tick.LineStyle = stroke(ink60, 0.6, nil)
-		a.axis.LineStyle = stroke(ink60, 0.8, nil)
-		a.axis.Tick.Length = 4
-		a.axis.Padding = 0
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font = s.ink.text(10, nil, 0, 0).Font
+		axis.Label.TextStyle.Handler = s.ink.plain
+		axis.Label.TextStyle.Color = ink90
+		axis.Label.Padding = 4
+		axis.Tick.Label.Font = s.ink.text(9.5, nil, 0, 0).Font
+		axis.Tick.Label.Handler = s.ink.plain
+		axis.Tick.Label.Color = ink90
+		axis.Tick.LineStyle = stroke(ink60, 0.6, nil)
+		axis.LineStyle = stroke(ink60, 0.8, nil)
+		axis.Tick.Length = 4
+		axis.Padding = 0
 	}
+	p.X.Label.Text, s.yLabel = xLabel, yLabel
 	p.Legend.TextStyle = s.ink.text(9, ink90, 0, 0)
 	s.panel = p
 	return p
@@ -84,21 +86,38 @@ func (s *sheet) draw(c draw.Canvas) {
 		return
 	}
 	c.Max.Y -= s.drawLegend(c) + 4
+	if s.yLabel != "" {
+		c.Min.X += yLabelWidth
+	}
 	if s.marks != nil {
 		c.Max.Y -= s.marks.drawLabels(s, c)
 	}
+	s.drawYLabel(c)
 	s.panel.Draw(c)
+}
+
+const yLabelWidth = vg.Length(17)
+
+// drawYLabel writes the vertical axis' label beside the middle of the panel.
+func (s *sheet) drawYLabel(c draw.Canvas) {
+	style := s.ink.text(10, ink90, draw.XCenter, draw.YTop)
+	style.Rotation = math.Pi / 2
+	data := s.panel.DataCanvas(c)
+	c.FillText(style, vg.Point{X: c.Min.X - yLabelWidth, Y: data.Center().Y}, s.yLabel)
 }
 
 const legendRow = vg.Length(14)
 
 // drawLegend flows the entries into rows and returns the height it took.
 func (s *sheet) drawLegend(c draw.Canvas) vg.Length {
-	const thumbWidth, gap = vg.Length(24), vg.Length(16)
+	const gap = vg.Length(14)
 	style := s.ink.text(9.5, ink90, draw.XLeft, draw.YCenter)
 	x, y := c.Min.X, c.Max.Y-legendRow/2
 	for _, e := range s.legend {
-		text := label(e.text)
+		text, thumbWidth := label(e.text), vg.Length(24)
+		if e.narrow {
+			thumbWidth = 6
+		}
 		width := thumbWidth + 5 + style.Width(text)
 		if x > c.Min.X && x+width > c.Max.X {
 			x, y = c.Min.X, y-legendRow

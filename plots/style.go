@@ -67,7 +67,7 @@ func (k *ink) bold(sizePt float64, c color.Color, x text.XAlignment, y text.YAli
 }
 
 // labelRunesMax bounds a name in a figure; a longer one would push the data away.
-const labelRunesMax = 120
+const labelRunesMax = 130
 
 // label makes any text fit for a figure: one line, no characters that XML forbids, bounded. The SVG writer escapes the rest.
 func label(s string) string {

@@ -85,7 +85,7 @@ func (countTicks) Ticks(lo, hi float64) []plot.Tick {
 
 func linear(lo, hi, step float64) []plot.Tick {
 	var ticks []plot.Tick
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9) && len(ticks) < 100; i++ {
+	for i := math.Ceil(lo/step-1e-9) + 0; i*step <= hi*(1+1e-9) && len(ticks) < 100; i++ {
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: numberText(i * step)})
 	}
 	return ticks
@@ -127,7 +127,7 @@ func numberText(v float64) string {
 	if math.Abs(v) >= 1000 && math.Abs(v) < 1e15 {
 		return countText(int64(math.Round(v)))
 	}
-	return strconv.FormatFloat(round3(v), 'g', -1, 64)
+	return strconv.FormatFloat(round3(v)+0, 'g', -1, 64) // adding 0 takes the sign from -0
 }
 
 func round3(v float64) float64 {

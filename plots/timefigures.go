@@ -19,7 +19,7 @@ func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
 	p.X.Min, p.X.Max = 0, seconds(f.EndNs)
 	p.X.Tick.Marker = secondTicks{}
 	s.marks = f.marks()
-	p.Add(s.marks, grid{vertical: true, horizontal: true})
+	p.Add(s.marks)
 	return p, true
 }
 
@@ -63,10 +63,10 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 		look := latencyLooks[series.Style]
 		if look.glyph.Shape != nil {
 			p.Add(dots{stepMiddles(series.Steps, p.X.Max), look.glyph})
-			s.legend = append(s.legend, legendEntry{series.Label, glyphThumb(look.glyph)})
+			s.legend = append(s.legend, legendEntry{text: series.Label, thumb: glyphThumb(look.glyph), narrow: true})
 		} else {
 			p.Add(lines{stepRuns(series.Steps), look.line})
-			s.legend = append(s.legend, legendEntry{series.Label, lineThumb(look.line)})
+			s.legend = append(s.legend, legendEntry{text: series.Label, thumb: lineThumb(look.line)})
 		}
 		for _, step := range series.Steps {
 			if step.LatencyNs <= 0 {
@@ -76,7 +76,7 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 	}
 	if len(below) > 0 {
 		p.Add(dots{below, belowStyle})
-		s.legend = append(s.legend, legendEntry{"below scale", glyphThumb(belowStyle)})
+		s.legend = append(s.legend, legendEntry{text: "below scale", thumb: glyphThumb(belowStyle)})
 	}
 	s.legend = append(s.legend, s.marks.legend()...)
 	return s
@@ -139,12 +139,15 @@ func (f *Figures) throughputSheet(ink *ink) *sheet {
 		text  string
 		runs  [][]point
 		style draw.LineStyle
-	}{{"acknowledged", ackedRuns, stroke(blue, 1.8, solid)}, {"offered (due)", offeredRuns, stroke(vermillion, 1.4, dashed)}} {
+	}{ // where both agree the narrow one lies on the broad one
+		{"offered (due)", offeredRuns, stroke(color.NRGBA{0x99, 0x99, 0x99, 255}, 4.5, solid)},
+		{"acknowledged", ackedRuns, stroke(blue, 1.6, solid)},
+	} {
 		for i, run := range series.runs {
 			series.runs[i] = downsample(run, p.X.Max)
 		}
 		p.Add(lines{series.runs, series.style})
-		s.legend = append(s.legend, legendEntry{series.text, lineThumb(series.style)})
+		s.legend = append(s.legend, legendEntry{text: series.text, thumb: lineThumb(series.style)})
 	}
 	s.legend = append(s.legend, s.marks.legend()...)
 	return s
@@ -157,7 +160,8 @@ var nodeLooks = []struct {
 }{{blue, solid}, {vermillion, dashed}, {green, dashDot}, {purple, dotted}, {black, []vg.Length{10, 4}}}
 
 func (f *Figures) lagSheet(ink *ink) *sheet {
-	s := newSheet(ink, "Lag of each replica behind the highest commit any replica had shown", f.Caption)
+	bin := lagBinNs(f.EndNs)
+	s := newSheet(ink, "Lag of each replica behind the highest commit seen, highest in each "+durationText(float64(bin)), f.Caption)
 	top, any := 0.0, false
 	for _, series := range f.Lag {
 		for _, pt := range series.Points {
@@ -177,26 +181,43 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 	for i, series := range f.Lag {
 		look := nodeLooks[i%len(nodeLooks)]
 		style := stroke(look.color, 1.5, look.dashes)
-		runs := lagRuns(series.Points, p.X.Max)
+		runs := lagRuns(series.Points, bin)
 		text := series.Node
 		if len(runs) == 0 {
 			text = fmt.Sprintf("%s (no data)", series.Node)
 		}
 		p.Add(lines{runs, style})
-		s.legend = append(s.legend, legendEntry{text, lineThumb(style)})
+		s.legend = append(s.legend, legendEntry{text: text, thumb: lineThumb(style)})
 	}
 	s.legend = append(s.legend, s.marks.legend()...)
 	return s
 }
 
-func lagRuns(points []LagPoint, xMax float64) [][]point {
+// lagBins is about how many stretches a lag line has: polls 20 ms apart would be a black band.
+const lagBins = 300
+
+// lagBinNs is a round stretch of time, no shorter than a poll.
+func lagBinNs(endNs int64) int64 {
+	return int64(floor125(max(float64(endNs)/lagBins, 20e6)))
+}
+
+// lagRuns keeps the highest lag of each bin; a bin in which a node never answered is a gap.
+func lagRuns(points []LagPoint, binNs int64) [][]point {
 	var pts []point
+	lastBin := int64(math.MinInt64)
 	for _, pt := range points {
-		pts = append(pts, point{seconds(pt.TNs), max(pt.LagOps, 0)}) // max keeps a NaN
+		bin := pt.TNs / binNs
+		lag := max(pt.LagOps, 0) // max keeps a NaN
+		if math.IsInf(lag, 0) {
+			lag = math.NaN()
+		}
+		switch n := len(pts); {
+		case bin != lastBin:
+			pts = append(pts, point{seconds(pt.TNs), lag})
+			lastBin = bin
+		case math.IsNaN(pts[n-1].y) || lag > pts[n-1].y:
+			pts[n-1] = point{seconds(pt.TNs), lag}
+		}
 	}
-	runs := splitAtGaps(pts)
-	for i, run := range runs {
-		runs[i] = downsample(run, xMax)
-	}
-	return runs
+	return splitAtGaps(pts)
 }
