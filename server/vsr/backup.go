@@ -60,6 +60,7 @@ func (r *Replica) onBeat(m *Message) {
 	}
 	f.head = m.Head
 	f.commit = max(f.commit, m.Commit.Op)
+	f.offset = m.Goal
 	r.send(from, Message{Kind: MsgBeatAck, Round: m.Round, Head: r.log.head, Ack: r.voucher(), Progress: r.log.head.Op, DiskFull: r.diskFull})
 }
 

@@ -8,6 +8,7 @@ type following struct {
 	missingNow bool       // it is known to be gone, without waiting
 	restarted  bool       // it is this replica itself, which restarted or stepped down
 	head       ID         // the head that its last beat named
+	offset     uint64     // the message offset that follows the commit it last named; shown, never used
 	commit     uint64     // the highest commit it named in this view
 	headSince  uint64     // tick since which this replica's own head has stood still
 	headWas    uint64

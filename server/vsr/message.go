@@ -98,9 +98,9 @@ type Message struct {
 	FromOp, ToOp uint64
 	Window       uint64
 	Progress     uint64
-	Goal         uint64
-	Starting     bool // beat: the view has not started yet
-	Waiting      bool // beat: only another replica can bring what is missing; raise no view for it
+	Goal         uint64 // beat of a started view: the message offset that follows Commit
+	Starting     bool   // beat: the view has not started yet
+	Waiting      bool   // beat: only another replica can bring what is missing; raise no view for it
 	Missing      bool
 	Fit          bool
 	Restarted    bool // pre_vote: the sender was the primary of View before it restarted, or steps down

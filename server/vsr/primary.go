@@ -70,7 +70,7 @@ func (r *Replica) beat() {
 	l := &r.lead
 	l.round++
 	l.beatAt = r.tick
-	r.broadcast(Message{Kind: MsgBeat, Round: l.round, Head: r.log.head})
+	r.broadcast(Message{Kind: MsgBeat, Round: l.round, Head: r.log.head, Goal: r.commitOffset()})
 }
 
 func (r *Replica) tickLead() {

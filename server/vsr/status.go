@@ -6,7 +6,8 @@ type Status struct {
 	Commit, Head  ID
 	Top           uint64
 	KnownCommit   uint64 // the highest commit anyone named
-	Offset        uint64 // message offset that follows head
+	CommitOffset  uint64 // message offset that follows Commit
+	KnownOffset   uint64 // the same of the primary's last beat, at least CommitOffset
 	Primary       int    // NoPrimary while none is known to lead
 	Leading       bool
 	Role          string // primary, backup, none
@@ -38,13 +39,14 @@ func (r *Replica) Primary() int {
 func (r *Replica) Status() Status {
 	l := &r.log
 	s := Status{View: r.view, LogView: r.saved.LogView, Commit: l.commit, Head: l.head, Top: l.top.Op, KnownCommit: r.heard.Op,
-		Offset: l.offset, Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Waiting: r.adopt.waiting,
+		CommitOffset: r.commitOffset(), Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Waiting: r.adopt.waiting,
 		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Tick: r.tick, CommitTick: r.lead.commitAt}
 	if r.lead.leading {
 		s.Role = "primary"
 	} else if r.normal() && r.primary(r.view) != r.cfg.Self {
 		s.Role = "backup"
 	}
+	s.KnownOffset = max(s.CommitOffset, r.follow.offset)
 	if r.pull.active {
 		s.PullTarget = r.pull.target
 	}
@@ -69,11 +71,15 @@ func (r *Replica) state() string {
 
 // Table is the client table as of the present commit, for a checkpoint.
 func (r *Replica) Table() Table {
-	offset := r.log.offset
+	return Table{ID: r.log.commit, Offset: r.commitOffset(), Entries: r.tab.entries()}
+}
+
+// commitOffset is the message offset that follows commit.
+func (r *Replica) commitOffset() uint64 {
 	if h := r.log.at(r.log.commit.Op + 1); h != nil {
-		offset = h.BaseOffset
+		return h.BaseOffset
 	}
-	return Table{ID: r.log.commit, Offset: offset, Entries: r.tab.entries()}
+	return r.log.offset
 }
 
 // Fetched is the answer to a fetch of an op that only the log still has: the shell completes its
