@@ -13,8 +13,8 @@ import (
 // and panics. The slices go to the file system as they are and are not kept. After ErrDiskFull
 // nothing was appended.
 func (l *Log) Append(frames []Frame) error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if len(frames) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func (l *Log) roll() error {
 // Sync makes durable what was appended before it began and then writes the mark. It returns the
 // last durable op; an acknowledgement may rest on it.
 func (l *Log) Sync() (vsr.ID, error) {
-	if l.fault != nil {
-		return l.durable, l.fault
+	if err := l.failed(); err != nil {
+		return l.durable, err
 	}
 	if len(l.unsynced) == 0 && !l.dirDirty {
 		return l.durable, nil

@@ -10,8 +10,8 @@ import (
 // Cut drops everything above op, durably, before it returns. Op may lie above Written but not above
 // Top: then ops that are only known as damaged are forgotten.
 func (l *Log) Cut(op uint64) error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if op+1 < l.segments[0].first {
 		panic(fmt.Sprintf("journal: cut to op %d, the log begins at %d", op, l.segments[0].first))
@@ -225,7 +225,7 @@ func (l *Log) shortenIndex(s *segment) error {
 // Trim removes whole segments below op, oldest first, and returns how many. Op must be committed
 // and covered by a saved table.
 func (l *Log) Trim(op uint64) (segments int, err error) {
-	for l.fault == nil {
+	for l.failed() == nil {
 		l.mu.Lock()
 		if len(l.segments) == 1 || l.segments[0].last >= op || l.segments[0].dirty {
 			l.mu.Unlock()
@@ -245,5 +245,5 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		}
 		segments++
 	}
-	return segments, l.fault
+	return segments, l.failed()
 }

@@ -10,8 +10,8 @@ import (
 // of a hole without a place (the segment has no index) must be filled from the lowest up: ErrNoPlace
 // says that a lower one is missing. ErrMismatch: this is not the frame that was here.
 func (l *Log) Fill(f Frame) error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	op := f.Header.Op
 	l.mu.Lock()

@@ -24,7 +24,6 @@ type Log struct {
 	markBuf  [markBytes]byte
 
 	// Of the write side alone.
-	fault    error      // first failure; every later write returns it
 	unsynced []*segment // dirty segments, oldest first
 	sealed   []*segment // sealed segments without an index, oldest first
 	dirDirty bool       // a segment got its name since the directory was synced
@@ -36,6 +35,7 @@ type Log struct {
 
 	// mu guards what follows and the segments. It is never held over a write or a sync.
 	mu       sync.Mutex
+	fault    error      // first failure, also of Prepare; every later write returns it
 	segments []*segment // rising by first op, never empty
 	written  vsr.ID     // end of the log
 	durable  vsr.ID     // of written, what is synced
@@ -46,12 +46,24 @@ type Log struct {
 	closed   bool
 }
 
-// fail remembers the first failure of the write side.
+// fail remembers the first failure.
 func (l *Log) fail(err error) error {
-	if err != nil && l.fault == nil {
+	if err == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fault == nil {
 		l.fault = err
 	}
 	return err
+}
+
+// failed returns the first failure.
+func (l *Log) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fault
 }
 
 // root is the parent of op 1.
@@ -129,9 +141,7 @@ func (l *Log) Close() error {
 		p.file.Close()
 	}
 	l.prepared = nil
-	if l.fault == nil {
-		l.fault = ErrClosed
-	}
+	_ = l.fail(ErrClosed)
 	err := l.markFile.Close()
 	if e := l.state.Close(); err == nil {
 		err = e

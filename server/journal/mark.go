@@ -97,8 +97,8 @@ func (l *Log) saveMarkFile() error {
 // SyncMark makes the mark durable and writes the index of segments sealed since. The owner calls it
 // once a second.
 func (l *Log) SyncMark() error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if err := l.fail(l.markFile.Sync()); err != nil {
 		return err
@@ -109,9 +109,7 @@ func (l *Log) SyncMark() error {
 // Fence adds "fenced" to the mark, as well as the disk still allows: the next Open drops what is
 // above the mark. Every later call of the write side fails with reason.
 func (l *Log) Fence(reason error) {
-	if l.fault == nil {
-		l.fault = fmt.Errorf("log is fenced: %w", reason)
-	}
+	_ = l.fail(fmt.Errorf("log is fenced: %w", reason))
 	l.mark.Fenced = true
 	if l.putMarkFile() == nil {
 		_ = l.markFile.Sync() // best effort: the caller stops in any case
@@ -121,8 +119,8 @@ func (l *Log) Fence(reason error) {
 // Unfence takes "fenced" and "top unknown" off the mark. Call it when what Recovered.WasFenced and
 // Recovered.TopUnknown mean for the replica is saved; until then every Open reports them again.
 func (l *Log) Unfence() error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if !l.mark.Fenced && !l.mark.TopUnknown {
 		return nil

@@ -19,16 +19,13 @@ type preparedFile struct {
 func (l *Log) Prepare() error {
 	l.prepareMu.Lock()
 	defer l.prepareMu.Unlock()
-	l.mu.Lock()
-	closed := l.closed
-	l.mu.Unlock()
-	if closed {
-		return ErrClosed
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if len(l.prepared) > 0 {
 		return nil
 	}
-	return l.prepareOne()
+	return l.failUnlessFull(l.prepareOne())
 }
 
 // prepareRolls makes the files that an append of frames needs beyond the last segment, before

@@ -27,12 +27,13 @@ type scanner struct {
 	name    string
 	cluster uint64
 	group   uint32
+	ahead   int    // bytes to read at a time, at least
 	buf     []byte // bytes of the file from bufAt on
 	bufAt   int64
 }
 
 func (l *Log) scanner(f File, name string) *scanner {
-	return &scanner{file: f, name: name, cluster: l.cluster, group: l.group}
+	return &scanner{file: f, name: name, cluster: l.cluster, group: l.group, ahead: int(min(scanAheadBytes, l.segmentBytes))}
 }
 
 // window returns n bytes of the file at offset at, valid until the next call.
@@ -40,7 +41,7 @@ func (s *scanner) window(at int64, n int) ([]byte, error) {
 	if at >= s.bufAt && at+int64(n) <= s.bufAt+int64(len(s.buf)) {
 		return s.buf[at-s.bufAt:][:n], nil
 	}
-	want := max(n, scanAheadBytes)
+	want := max(n, s.ahead)
 	if cap(s.buf) < want {
 		s.buf = make([]byte, want)
 	}
@@ -112,7 +113,7 @@ func (s *scanner) belongs(h *vsr.Header, st *scanState) error {
 func (s *scanner) zeroFrom(from, size int64) (int64, error) {
 	end := from
 	for at := from; at < size; {
-		n := int(min(size-at, scanAheadBytes))
+		n := int(min(size-at, int64(s.ahead)))
 		b, err := s.window(at, n)
 		if err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -142,19 +142,23 @@ func (rec *recovery) cutRest() error {
 	if err != nil {
 		return fault(name, "read", err)
 	}
-	if used > last.end {
-		rec.r.CutBytes = used - last.end
-		rec.r.find("%d bytes behind op %d in %s are cut", used-last.end, last.last, name)
+	if used > last.end || rec.r.WasFenced { // zeros, too, may be pages whose sync has failed
 		size = last.end
 		if err := last.file.Truncate(size); err != nil {
 			return fault(name, "truncate", err)
 		}
-	} else if size >= l.segmentBytes {
-		return nil
 	}
-	if err := l.refill(last.file, name, max(size, last.end)); err != nil {
-		return err
+	if used > last.end {
+		rec.r.CutBytes = used - last.end
+		rec.r.find("%d bytes behind op %d in %s are cut", used-last.end, last.last, name)
 	}
+	if size < l.segmentBytes {
+		if err := l.refill(last.file, name, max(size, last.end)); err != nil {
+			return err
+		}
+	}
+	// Always: a cut that was killed before its sync may have truncated in the page cache alone, and
+	// what this Open does not report must not be back after a power cut.
 	return fault(name, "sync", last.file.Sync())
 }
 

@@ -72,8 +72,8 @@ func parseState(b []byte, cluster uint64, group uint32) (State, error) {
 
 // SaveState makes s durable, in two copies, before it returns.
 func (l *Log) SaveState(s State) error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if s.LogView > s.View {
 		panic(fmt.Sprintf("journal: save log_view %d above view %d", s.LogView, s.View))

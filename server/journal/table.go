@@ -84,8 +84,8 @@ func decodeTable(b []byte, cluster uint64, group uint32) (*Table, error) {
 // SaveTable makes a checkpoint durable and removes all but the two newest. After ErrDiskFull nothing
 // was changed.
 func (l *Log) SaveTable(t Table) error {
-	if l.fault != nil {
-		return l.fault
+	if err := l.failed(); err != nil {
+		return err
 	}
 	if len(t.Bytes) > tableBytesMax {
 		panic(fmt.Sprintf("journal: table of %d bytes, the limit is %d", len(t.Bytes), tableBytesMax))

@@ -1,0 +1,269 @@
+package faultfs
+
+import (
+	"bytes"
+	"io"
+	"math/bits"
+	"syscall"
+)
+
+const (
+	pageBytes   = 4096
+	sectorBytes = 512
+)
+
+type page [pageBytes]byte
+
+var zeroPage page // what a nil page reads as; never written to
+
+// node is a file or a directory. A page is shared between cache and disk while they agree, and is
+// never changed while it is shared.
+type node struct {
+	dir      bool
+	size     int64 // as the running system sees it
+	diskSize int64
+	cache    []*page // nil is a page of zeros
+	disk     []*page
+	dirty    []uint64 // bit per page: a sync will write it
+}
+
+func at(pages []*page, i int) *page {
+	if i < len(pages) {
+		return pages[i]
+	}
+	return nil
+}
+
+func put(pages []*page, i int, p *page) []*page {
+	for len(pages) <= i {
+		pages = append(pages, nil)
+	}
+	pages[i] = p
+	return pages
+}
+
+func (n *node) markDirty(i int) {
+	for len(n.dirty) <= i/64 {
+		n.dirty = append(n.dirty, 0)
+	}
+	n.dirty[i/64] |= 1 << (i % 64)
+}
+
+func (n *node) dirtyPages() (count int) {
+	for _, w := range n.dirty {
+		count += bits.OnesCount64(w)
+	}
+	return count
+}
+
+// eachDirty calls do for every dirty page, rising.
+func (n *node) eachDirty(do func(i int)) {
+	for w, word := range n.dirty {
+		for word != 0 {
+			do(w*64 + bits.TrailingZeros64(word))
+			word &= word - 1
+		}
+	}
+}
+
+// write puts b into the cache at off and grows the file.
+func (n *node) write(b []byte, off int64) {
+	n.size = max(n.size, off+int64(len(b)))
+	for len(b) > 0 {
+		i, in := int(off/pageBytes), int(off%pageBytes)
+		m := min(len(b), pageBytes-in)
+		n.writePage(i, in, b[:m])
+		b, off = b[m:], off+int64(m)
+	}
+}
+
+func (n *node) writePage(i, in int, b []byte) {
+	old := at(n.cache, i)
+	n.markDirty(i)
+	if old == nil && bytes.Equal(b, zeroPage[:len(b)]) {
+		return
+	}
+	p := old
+	if old == nil || old == at(n.disk, i) {
+		p = new(page)
+		if old != nil {
+			*p = *old
+		}
+	}
+	copy(p[in:], b)
+	n.cache = put(n.cache, i, p)
+}
+
+// truncate changes the size; what lay beyond reads as zeros when the file grows again.
+func (n *node) truncate(size int64) {
+	if size < n.size {
+		first := int(size / pageBytes)
+		if in := int(size % pageBytes); in > 0 {
+			if at(n.cache, first) != nil {
+				n.writePage(first, in, zeroPage[in:])
+			}
+			first++
+		}
+		for i := first; i < len(n.cache); i++ {
+			if n.cache[i] != nil {
+				n.cache[i] = nil
+				n.markDirty(i)
+			}
+		}
+	}
+	n.size = size
+}
+
+func (n *node) readAt(b []byte, off int64) (int, error) {
+	if off >= n.size {
+		return 0, io.EOF
+	}
+	want := b[:min(int64(len(b)), n.size-off)]
+	for rest := want; len(rest) > 0; {
+		p := at(n.cache, int(off/pageBytes))
+		if p == nil {
+			p = &zeroPage
+		}
+		m := copy(rest, p[off%pageBytes:])
+		rest, off = rest[m:], off+int64(m)
+	}
+	if len(want) < len(b) {
+		return len(want), io.EOF
+	}
+	return len(want), nil
+}
+
+// sync brings the dirty pages and the size to the disk.
+func (n *node) sync() {
+	n.eachDirty(func(i int) { n.disk = put(n.disk, i, at(n.cache, i)) })
+	n.diskSize = n.size
+	clear(n.dirty)
+}
+
+// file is a handle.
+type file struct {
+	fs         *FS
+	node       *node
+	name       string // at the time of opening
+	generation int
+	closed     bool
+}
+
+func (h *file) usable() error {
+	switch {
+	case h.generation != h.fs.generation:
+		return ErrStale
+	case h.closed:
+		return syscall.EBADF
+	}
+	return nil
+}
+
+// ReadAt reads from the page cache.
+func (h *file) ReadAt(b []byte, off int64) (int, error) {
+	if err := h.usable(); err != nil {
+		return 0, pathError("read", h.name, err)
+	}
+	if err := h.fs.readRange(h.name, off, int64(len(b))); err != nil {
+		return 0, pathError("read", h.name, err)
+	}
+	return h.node.readAt(b, off)
+}
+
+// Writev writes into the page cache.
+func (h *file) Writev(bufs [][]byte, off int64) error {
+	if err := h.usable(); err != nil {
+		return pathError("write", h.name, err)
+	}
+	if h.fs.OnWritev != nil {
+		h.fs.OnWritev(h.name, bufs, off)
+	}
+	fault, err := h.fs.changeFault(VerbWrite, h.name)
+	left := int64(1) << 62
+	if fault != nil {
+		off += fault.AstrayBytes
+		if fault.Err != nil {
+			left = int64(fault.ShortBytes)
+		}
+	} else if err != nil {
+		return pathError("write", h.name, err)
+	}
+	for _, b := range bufs {
+		b = b[:min(int64(len(b)), left)]
+		if full := h.write(b, off); full != nil {
+			return pathError("write", h.name, full)
+		}
+		off, left = off+int64(len(b)), left-int64(len(b))
+	}
+	if err != nil {
+		return pathError("write", h.name, err)
+	}
+	return nil
+}
+
+// write writes b as far as the disk has room.
+func (h *file) write(b []byte, off int64) error {
+	grow := max(0, off+int64(len(b))-h.node.size)
+	if f := h.fs; f.CapacityBytes > 0 && grow > 0 && f.used+grow > f.CapacityBytes {
+		room := max(0, min(int64(len(b)), h.node.size-off+max(0, f.CapacityBytes-f.used)))
+		h.node.write(b[:room], off)
+		f.count()
+		return syscall.ENOSPC
+	}
+	if len(b) > 0 {
+		h.node.write(b, off)
+		h.fs.used += grow
+	}
+	return nil
+}
+
+// Truncate changes the size; it is durable with the next Sync.
+func (h *file) Truncate(size int64) error {
+	if err := h.usable(); err != nil {
+		return pathError("truncate", h.name, err)
+	}
+	if err := h.fs.change(VerbTruncate, h.name); err != nil {
+		return pathError("truncate", h.name, err)
+	}
+	h.node.truncate(size)
+	h.fs.count()
+	return nil
+}
+
+// Size returns the size as the running system sees it.
+func (h *file) Size() (int64, error) {
+	if err := h.usable(); err != nil {
+		return 0, pathError("stat", h.name, err)
+	}
+	return h.node.size, nil
+}
+
+// Sync makes the data durable, unless a fault says otherwise.
+func (h *file) Sync() error {
+	if err := h.usable(); err != nil {
+		return pathError("sync", h.name, err)
+	}
+	fault, err := h.fs.changeFault(VerbSync, h.name)
+	if fault != nil && (fault.Lie || fault.DropDirty) {
+		clear(h.node.dirty) // clean in the cache, not on the disk
+	}
+	if err != nil {
+		return pathError("sync", h.name, err)
+	}
+	if fault == nil || !fault.Lie {
+		h.node.sync()
+	}
+	return nil
+}
+
+// Close closes the handle.
+func (h *file) Close() error {
+	if err := h.usable(); err != nil {
+		return pathError("close", h.name, err)
+	}
+	h.closed = true
+	if err := h.fs.read(VerbClose, h.name); err != nil {
+		return pathError("close", h.name, err)
+	}
+	return nil
+}

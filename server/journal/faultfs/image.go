@@ -1,0 +1,78 @@
+package faultfs
+
+import (
+	"fmt"
+	"io/fs"
+)
+
+// Rot flips bits of a byte, in the cache and on the disk.
+func (f *FS) Rot(name string, off int64, mask byte) {
+	n := f.mustFile(name)
+	if off < 0 || off >= n.size {
+		panic(fmt.Sprintf("faultfs: rot at byte %d of %s, which has %d", off, name, n.size))
+	}
+	i, in := int(off/pageBytes), off%pageBytes
+	shared := at(n.cache, i) == at(n.disk, i)
+	n.cache = put(n.cache, i, flipped(at(n.cache, i), in, mask))
+	if shared {
+		n.disk = put(n.disk, i, at(n.cache, i))
+		return
+	}
+	n.disk = put(n.disk, i, flipped(at(n.disk, i), in, mask))
+}
+
+func flipped(p *page, in int64, mask byte) *page {
+	if p == nil {
+		p = &zeroPage
+	}
+	c := *p
+	c[in] ^= mask
+	return &c
+}
+
+// Overwrite puts bytes into a file, in the cache and on the disk, as an astray write of long ago.
+func (f *FS) Overwrite(name string, off int64, b []byte) {
+	n := f.mustFile(name)
+	n.write(b, off)
+	n.sync()
+	f.count()
+}
+
+// Resize truncates or grows a file, in the cache and on the disk.
+func (f *FS) Resize(name string, size int64) {
+	n := f.mustFile(name)
+	n.truncate(size)
+	n.sync()
+	n.cut()
+	f.count()
+}
+
+// Delete removes a name, in the cache and on the disk.
+func (f *FS) Delete(name string) {
+	delete(f.names, clean(name))
+	delete(f.durable, clean(name))
+	f.count()
+}
+
+// ReadFile returns the content of a file as the running system sees it.
+func (f *FS) ReadFile(name string) ([]byte, error) {
+	n := f.names[clean(name)]
+	if n == nil || n.dir {
+		return nil, pathError("read", name, fs.ErrNotExist)
+	}
+	b := make([]byte, n.size)
+	if n.size > 0 {
+		if _, err := n.readAt(b, 0); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (f *FS) mustFile(name string) *node {
+	n := f.names[clean(name)]
+	if n == nil || n.dir {
+		panic("faultfs: there is no file " + name)
+	}
+	return n
+}
