@@ -44,7 +44,8 @@ const (
 	spanKinds // how many there are
 )
 
-func (k SpanKind) String() string { return [spanKinds]string{"outage", "repair", "transfer"}[k] }
+// legend says "outage phase", because a backup that is down makes one too, while acknowledgements go on.
+func (k SpanKind) legend() string { return [spanKinds]string{"outage phase", "repair", "transfer"}[k] }
 
 // SpanMark is a shaded stretch of time.
 type SpanMark struct {
@@ -139,7 +140,7 @@ const (
 )
 
 func (k BarKind) String() string {
-	return [barKinds]string{"no acknowledgement", "repair", "transfer", "caught up after restart"}[k]
+	return [barKinds]string{"to first acknowledgement", "repair", "transfer", "restart to caught up"}[k]
 }
 
 // Names of the figures, in the order of a report.

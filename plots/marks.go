@@ -89,7 +89,7 @@ func (m *marks) legend() []legendEntry {
 	for kind := range spanKinds {
 		for _, s := range m.spans {
 			if s.Kind == kind {
-				entries = append(entries, legendEntry{text: kind.String(), thumb: spanThumb(kind)})
+				entries = append(entries, legendEntry{text: kind.legend(), thumb: spanThumb(kind)})
 				break
 			}
 		}
@@ -109,7 +109,7 @@ func uprightThumb(style draw.LineStyle) func(*draw.Canvas) {
 
 const (
 	killRow     = vg.Length(12)
-	killRowsMax = 4
+	killRowsMax = 2
 )
 
 func (k KillMark) text() string {

@@ -1,0 +1,94 @@
+package results
+
+import (
+	"slices"
+	"time"
+)
+
+// gapTailNs is how long after a restart a gap still belongs to its kill.
+const gapTailNs = int64(5 * time.Second)
+
+// GapWithoutAckNs is the longest time between two consecutive acknowledgements, of all producers, that touches [kill, restart + 5 s]; for a
+// node that stayed down the span reaches to endNs, as does the last gap if nothing was acknowledged any more. Before the first
+// acknowledgement the run's start stands in. ackNs must be sorted.
+func (k Kill) GapWithoutAckNs(ackNs []int64, endNs int64) int64 {
+	until := endNs
+	if k.RestartNs != nil {
+		until = min(*k.RestartNs+gapTailNs, endNs)
+	}
+	var longest int64
+	first, _ := slices.BinarySearch(ackNs, k.AtNs) // the gap that ends here is the first that touches the span
+	for i := first; i <= len(ackNs); i++ {
+		begin, end := int64(0), endNs
+		if i > 0 {
+			begin = ackNs[i-1]
+		}
+		if i < len(ackNs) {
+			end = ackNs[i]
+		}
+		if begin > until {
+			break
+		}
+		longest = max(longest, end-begin)
+	}
+	return longest
+}
+
+// FirstAckAfterNs is the first acknowledgement after a kill, nil if none came. ackNs must be sorted.
+func (k Kill) FirstAckAfterNs(ackNs []int64) *int64 {
+	i, _ := slices.BinarySearch(ackNs, k.AtNs+1)
+	if i == len(ackNs) {
+		return nil
+	}
+	return new(ackNs[i])
+}
+
+// commitAgeNs: who shows a commit that somebody had shown this long before has caught up. Without it a node would chase a moving target.
+const commitAgeNs = int64(200 * time.Millisecond)
+
+// CatchupWatch finds out from status samples when a restarted node has caught up: at the first poll in which its commit is at or above the
+// highest commit that any node had shown 200 ms before. Samples come in order of time. Not safe for concurrent use.
+type CatchupWatch struct {
+	// shown are rises of the highest commit, oldest first; all but the newest that is old enough are dropped as they age.
+	shown []shownCommit
+	// waiting holds the restarted nodes.
+	waiting map[string]int64
+}
+
+type shownCommit struct{ tNs, commit int64 }
+
+// Restarted says that a node's new process was started at tNs.
+func (w *CatchupWatch) Restarted(node string, tNs int64) {
+	if w.waiting == nil {
+		w.waiting = map[string]int64{}
+	}
+	w.waiting[node] = tNs
+}
+
+// Killed forgets a node that was killed again before it caught up.
+func (w *CatchupWatch) Killed(node string) { delete(w.waiting, node) }
+
+// Waiting is how many restarted nodes have not caught up yet.
+func (w *CatchupWatch) Waiting() int { return len(w.waiting) }
+
+// Add takes a sample and says whether with it its node has caught up.
+func (w *CatchupWatch) Add(s Status) bool {
+	if !s.Up || s.CommitOp == nil {
+		return false
+	}
+	if n := len(w.shown); n == 0 || *s.CommitOp > w.shown[n-1].commit {
+		w.shown = append(w.shown, shownCommit{s.TNs, *s.CommitOp})
+	}
+	for len(w.shown) > 1 && w.shown[1].tNs <= s.TNs-commitAgeNs {
+		w.shown = w.shown[1:]
+	}
+	restart, ok := w.waiting[s.Node]
+	if !ok || s.TNs < restart {
+		return false
+	}
+	if old := w.shown[0]; old.tNs <= s.TNs-commitAgeNs && *s.CommitOp < old.commit {
+		return false
+	}
+	delete(w.waiting, s.Node)
+	return true
+}

@@ -1,0 +1,99 @@
+package results
+
+import "testing"
+
+func TestGapWithoutAck(t *testing.T) {
+	const s = int64(1e9)
+	steady := func(from, to, step int64) (acks []int64) {
+		for at := from; at < to; at += step {
+			acks = append(acks, at)
+		}
+		return acks
+	}
+	join := func(parts ...[]int64) (all []int64) {
+		for _, p := range parts {
+			all = append(all, p...)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name string
+		kill Kill
+		acks []int64
+		want int64
+	}{
+		{"outage", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, join(steady(0, 10*s, s/10), steady(11*s, 60*s, s/10)), 11*s - (10*s - s/10)},
+		{"no gap", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, steady(0, 60*s, s/10), s / 10},
+		{"gap that began before the kill", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, join(steady(0, 9*s, s), steady(12*s, 60*s, s)), 4 * s},
+		{"gap 4 s after the restart counts", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, join(steady(0, 24*s, s), steady(30*s, 60*s, s)), 7 * s},
+		{"gap 6 s after the restart does not", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, join(steady(0, 27*s, s), steady(40*s, 60*s, s)), s},
+		{"gap before the kill does not", Kill{AtNs: 40 * s, RestartNs: at(41 * s)}, join(steady(0, 10*s, s), steady(30*s, 60*s, s)), s},
+		{"never again", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, steady(0, 10*s, s), 51 * s},
+		{"never restarted", Kill{AtNs: 10 * s}, join(steady(0, 40*s, s), steady(50*s, 60*s, s)), 11 * s},
+		{"no acknowledgement at all", Kill{AtNs: 10 * s, RestartNs: at(20 * s)}, nil, 60 * s},
+	} {
+		if got := c.kill.GapWithoutAckNs(c.acks, 60*s); got != c.want {
+			t.Errorf("%s: %d ms, want %d ms", c.name, got/1e6, c.want/1e6)
+		}
+	}
+}
+
+func TestFirstAckAfter(t *testing.T) {
+	acks := []int64{5, 10, 20}
+	for kill, want := range map[int64]int64{0: 5, 5: 10, 9: 10, 10: 20} {
+		if got := (Kill{AtNs: kill}).FirstAckAfterNs(acks); got == nil || *got != want {
+			t.Errorf("kill at %d: %v, want %d", kill, got, want)
+		}
+	}
+	if got := (Kill{AtNs: 20}).FirstAckAfterNs(acks); got != nil {
+		t.Errorf("an acknowledgement after the last: %d", *got)
+	}
+}
+
+// TestCatchupWatch polls two nodes each 20 ms; n0 commits one op a poll, n1 returns at 1 s with what it had and gains three a poll.
+func TestCatchupWatch(t *testing.T) {
+	const poll = int64(20e6)
+	var w CatchupWatch
+	caughtAt := int64(-1)
+	n1 := int64(10)
+	for i := int64(0); i < 200; i++ {
+		now := i * poll
+		if w.Add(Status{TNs: now, Node: "n0", Up: true, CommitOp: at(i)}) {
+			t.Fatalf("n0 was not restarted and caught up at %d", now)
+		}
+		if now == 1e9 {
+			w.Restarted("n1", now)
+		}
+		if now > 1e9 {
+			n1 = min(n1+3, i)
+		}
+		if w.Add(Status{TNs: now + 1, Node: "n1", Up: now < 0.2e9 || now >= 1e9, CommitOp: at(n1)}) {
+			if caughtAt >= 0 {
+				t.Fatal("caught up twice")
+			}
+			caughtAt = now
+		}
+	}
+	// At poll i n1 holds 10+3(i-50), n0 had shown i-10 ten polls before: level from i = 65 on.
+	if want := 65 * poll; caughtAt != want || w.Waiting() != 0 {
+		t.Errorf("caught up at %d ms, want %d ms; waiting %d", caughtAt/1e6, want/1e6, w.Waiting())
+	}
+	if len(w.shown) > 12 {
+		t.Errorf("%d commits remembered", len(w.shown))
+	}
+}
+
+func TestCatchupNeverAndAgain(t *testing.T) {
+	var w CatchupWatch
+	w.Add(Status{TNs: 0, Node: "n0", Up: true, CommitOp: at(100)})
+	w.Restarted("n1", 1e9)
+	for i := range int64(50) {
+		if w.Add(Status{TNs: 1e9 + i*20e6, Node: "n1", Up: true, CommitOp: at(99)}) || w.Add(Status{TNs: 1e9 + i*20e6, Node: "n1"}) {
+			t.Fatal("a node that stays behind caught up")
+		}
+	}
+	w.Killed("n1")
+	if w.Add(Status{TNs: 3e9, Node: "n1", Up: true, CommitOp: at(100)}) || w.Waiting() != 0 {
+		t.Error("a killed node caught up")
+	}
+}
