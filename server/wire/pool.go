@@ -122,7 +122,7 @@ func (p *Pool) Get(owner Owner) *Buffer {
 // allocated by itself, is copied into a fresh buffer and counted in CopiedBytes; nil when it does
 // not fit or the pool is empty.
 func (p *Pool) Adopt(owner Owner, body []byte) *Buffer {
-	if b := p.find(body); b != nil {
+	if b := p.Find(body); b != nil {
 		b.SetFrame(len(body))
 		return b
 	}
@@ -138,8 +138,9 @@ func (p *Pool) Adopt(owner Owner, body []byte) *Buffer {
 	return b
 }
 
-// find maps a slice to its buffer by its address; nil when it lies outside the slab.
-func (p *Pool) find(body []byte) *Buffer {
+// Find maps a slice that begins where a buffer begins, also one of no length, to that buffer by its
+// address; nil when it lies outside the slab.
+func (p *Pool) Find(body []byte) *Buffer {
 	if cap(body) == 0 {
 		return nil
 	}

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// captureSecondsMax bounds a profile over time, and captureDefault is what net/http/pprof takes
+// without ?seconds= at most.
+const (
+	captureSecondsMax = 60
+	captureDefault    = 30 * time.Second
+)
+
+const profilesPath = "/debug/pprof/"
+
+// adminProfiles are the profiles by name. Those marked take time to be taken, also without ?seconds=.
+func adminProfiles() map[string]struct {
+	handler http.Handler
+	timed   bool
+} {
+	type profile = struct {
+		handler http.Handler
+		timed   bool
+	}
+	return map[string]profile{
+		"cmdline":      {http.HandlerFunc(pprof.Cmdline), false},
+		"symbol":       {http.HandlerFunc(pprof.Symbol), false},
+		"profile":      {http.HandlerFunc(pprof.Profile), true},
+		"trace":        {http.HandlerFunc(pprof.Trace), true},
+		"allocs":       {pprof.Handler("allocs"), false},
+		"block":        {pprof.Handler("block"), false},
+		"goroutine":    {pprof.Handler("goroutine"), false},
+		"heap":         {pprof.Handler("heap"), false},
+		"mutex":        {pprof.Handler("mutex"), false},
+		"threadcreate": {pprof.Handler("threadcreate"), false},
+	}
+}
+
+// mountProfiles serves net/http/pprof. Its import registers it on the default mux as well, which
+// nothing in this program serves.
+func (a *AdminPlane) mountProfiles(mux *http.ServeMux) {
+	for name, profile := range adminProfiles() {
+		mux.Handle(profilesPath+name, a.bounded(profile.handler, profile.timed))
+	}
+	mux.HandleFunc(profilesPath, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != profilesPath {
+			answerAdmin(w, http.StatusNotFound, "not_found", "there is no such profile")
+			return
+		}
+		pprof.Index(w, r)
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		answerAdmin(w, http.StatusNotFound, "not_found", refusedNoRoute.message)
+	})
+}
+
+// bounded refuses a capture that is too long, and a second one beside it: the runtime has one CPU
+// profile, and two captures would measure each other.
+func (a *AdminPlane) bounded(profile http.Handler, timed bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		takes, ok := captureTime(r.URL.Query()["seconds"], timed)
+		if !ok {
+			answerAdmin(w, http.StatusBadRequest, "malformed", "seconds is a whole number from 1 to "+strconv.Itoa(captureSecondsMax)+", given once")
+			return
+		}
+		if takes > 0 {
+			if !a.capturing.CompareAndSwap(false, true) {
+				answerAdmin(w, http.StatusConflict, "capture_running", "another profile is being captured; there is one at a time, try again when it has ended")
+				return
+			}
+			defer a.capturing.Store(false)
+		}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(takes + adminAnswerTimeout))
+		profile.ServeHTTP(w, r)
+	})
+}
+
+func captureTime(seconds []string, timed bool) (takes time.Duration, ok bool) {
+	switch {
+	case len(seconds) == 0 && timed:
+		return captureDefault, true
+	case len(seconds) == 0:
+		return 0, true
+	case len(seconds) > 1 || strings.HasPrefix(seconds[0], "0"):
+		return 0, false
+	}
+	n, ok := parseUint([]byte(seconds[0]))
+	return time.Duration(n) * time.Second, ok && n >= 1 && n <= captureSecondsMax
+}
