@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +18,13 @@ import (
 	"rejoin/server/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if addresses := os.Getenv(childVariable); addresses != "" {
+		runChild(addresses)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	testCluster = 0xc1
