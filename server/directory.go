@@ -1,0 +1,124 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"rejoin/server/journal"
+	"rejoin/server/peer"
+	"rejoin/server/vsr"
+)
+
+// nodeStateFile holds what a node must know of its data directory, little-endian:
+//
+//	 0  cluster   u64
+//	 8  topics    u64  digest
+//	16  replica   u32
+//	20  format    u8   peer.Format
+//	21  zero      3 bytes
+//	24  boot      u64  counter of starts; the incarnation
+//	32  machine   36 bytes, the machine's boot id as text
+const (
+	nodeStateFile  = "node.state"
+	nodeStateBytes = 68
+	bootIDFile     = "/proc/sys/kernel/random/boot_id"
+)
+
+// directory is a node's data directory.
+type directory struct {
+	fs          journal.FS
+	file        *journal.StateFile // nil while blank
+	cluster     uint64
+	topics      uint64
+	replica     uint32
+	format      peer.Format
+	incarnation vsr.Incarnation
+	machine     string // boot id of the machine now
+	sameBoot    bool   // the machine has not restarted since this directory was last used
+}
+
+// openDirectory reads the directory's state and counts this start, durably, before anybody hears
+// of it.
+func openDirectory(root string, c *Config, id int) (*directory, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, fmt.Errorf("data directory: %w; pass another --data or mend its permissions", err)
+	}
+	machine, err := os.ReadFile(bootIDFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the machine's boot id: %w", err)
+	}
+	d := &directory{fs: journal.OS(root), cluster: c.ClusterID(), topics: c.TopicsDigest(), replica: uint32(id),
+		format: peer.FormatBlank, machine: strings.TrimSpace(string(machine))}
+	d.incarnation = vsr.Incarnation{Boot: 1, Nonce: nonce()}
+	file, payload, err := journal.OpenStateFile(d.fs, nodeStateFile, nodeStateBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; the directory cannot be trusted, restore it or start with an empty one", nodeStateFile, err)
+	}
+	d.file = file
+	if err := d.load(payload, c.Cluster); err != nil {
+		return nil, err
+	}
+	d.incarnation.Boot++
+	return d, d.save()
+}
+
+func nonce() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (d *directory) load(b []byte, cluster string) error {
+	if len(b) != nodeStateBytes {
+		return fmt.Errorf("%s holds %d bytes instead of %d; it was written by another version", nodeStateFile, len(b), nodeStateBytes)
+	}
+	le := binary.LittleEndian
+	switch {
+	case le.Uint64(b) != d.cluster:
+		return fmt.Errorf("this data directory belongs to another cluster than %q; pass the directory of this one", cluster)
+	case le.Uint32(b[16:]) != d.replica:
+		return fmt.Errorf("this data directory belongs to node %d, not to node %d; pass the right --id or --data", le.Uint32(b[16:]), d.replica)
+	case le.Uint64(b[8:]) != d.topics:
+		return errors.New("this data directory was formatted with other topics; topics are fixed then: restore the cluster file, or start a new cluster")
+	}
+	d.format = peer.Format(b[20])
+	d.incarnation.Boot = le.Uint64(b[24:])
+	d.sameBoot = string(b[32:]) == d.machine
+	return nil
+}
+
+func (d *directory) encode() []byte {
+	b := make([]byte, nodeStateBytes)
+	le := binary.LittleEndian
+	le.PutUint64(b, d.cluster)
+	le.PutUint64(b[8:], d.topics)
+	le.PutUint32(b[16:], d.replica)
+	b[20] = byte(d.format)
+	le.PutUint64(b[24:], d.incarnation.Boot)
+	copy(b[32:], d.machine)
+	return b
+}
+
+func (d *directory) save() error {
+	if d.file != nil {
+		return d.file.Save(d.encode())
+	}
+	file, err := journal.CreateStateFile(d.fs, nodeStateFile, nodeStateBytes, d.encode())
+	d.file = file
+	return err
+}
+
+func (d *directory) close() error {
+	if d.file == nil {
+		return nil
+	}
+	return d.file.Close()
+}

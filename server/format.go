@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"rejoin/server/peer"
+)
+
+// formatting settles what an empty data directory is: new, when every node of the cluster is blank
+// or was never used; wiped, as soon as one answers otherwise: then this node has forgotten what it
+// acknowledged.
+type formatting struct {
+	mu        sync.Mutex
+	formats   []peer.Format // by node; 0: not heard
+	knownBoot uint64        // highest boot counter that anyone knew of this node
+	changed   chan struct{} // one slot: something above has changed
+}
+
+func newFormatting(nodes int) *formatting {
+	return &formatting{formats: make([]peer.Format, nodes), changed: make(chan struct{}, 1)}
+}
+
+// heard takes what a handshake, or its refusal, told.
+func (f *formatting) heard(node int, format peer.Format, knownBoot uint64) {
+	f.mu.Lock()
+	if node >= 0 && format != 0 {
+		f.formats[node] = format
+	}
+	f.knownBoot = max(f.knownBoot, knownBoot)
+	f.mu.Unlock()
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// verdict on this node's blank directory; 0 while it is open.
+func (f *formatting) verdict(self int) (peer.Format, uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fresh := 1
+	for i, format := range f.formats {
+		switch {
+		case i == self:
+		case format == peer.FormatUsed || format == peer.FormatWiped:
+			return peer.FormatWiped, f.knownBoot
+		case format == peer.FormatBlank || format == peer.FormatUnused:
+			fresh++
+		}
+	}
+	if f.knownBoot > 0 { // somebody remembers an earlier life
+		return peer.FormatWiped, f.knownBoot
+	}
+	if fresh == len(f.formats) {
+		return peer.FormatUnused, 0
+	}
+	return 0, 0
+}
+
+// allFormatted tells whether every other node has formatted its directory.
+func (f *formatting) allFormatted(self int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, format := range f.formats {
+		if i != self && (format == 0 || format == peer.FormatBlank) {
+			return false
+		}
+	}
+	return true
+}
+
+// format waits for the verdict on a blank directory and makes it durable.
+func (n *node) format(ctx context.Context) error {
+	if n.dir.format != peer.FormatBlank {
+		return nil
+	}
+	if len(n.config.Nodes) > 1 {
+		n.log.Info("data directory is empty; asking all nodes whether it is new", "nodes", len(n.config.Nodes))
+	}
+	for {
+		verdict, known := n.formats.verdict(n.id)
+		if verdict != 0 {
+			n.dir.format = verdict
+			n.dir.incarnation.Boot = max(n.dir.incarnation.Boot, known+1)
+			break
+		}
+		select {
+		case <-n.formats.changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := n.dir.save(); err != nil {
+		return fmt.Errorf("format the data directory: %w", err)
+	}
+	n.log.Info("data directory formatted", "as", n.dir.format.String(), "boot", n.dir.incarnation.Boot)
+	n.network.SetLocal(peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format})
+	return nil
+}

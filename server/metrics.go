@@ -1,0 +1,115 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"rejoin/server/wire"
+)
+
+// metrics are a node's figures in Prometheus' form. Levels are read when they are asked for.
+type metrics struct {
+	node     *node
+	registry *prometheus.Registry
+	flushes  prometheus.Histogram
+	observes *prometheus.CounterVec
+	moved    *prometheus.CounterVec
+}
+
+func newMetrics(n *node) *metrics {
+	m := &metrics{node: n, registry: prometheus.NewRegistry(),
+		flushes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "rejoin_flush_seconds",
+			Help: "Time of one batch of disk work: write and fdatasync.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16)}),
+		observes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_events_total", Help: "Protocol events by kind."}, []string{"kind"}),
+		moved: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_caught_up_bytes_total",
+			Help: "Bytes that repairs and transfers brought."}, []string{"phase"}),
+	}
+	m.registry.MustRegister(m.flushes, m.observes, m.moved, levels{n}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+func (m *metrics) flushed(d time.Duration) { m.flushes.Observe(d.Seconds()) }
+
+func (m *metrics) observed(e *wire.Event) {
+	m.observes.WithLabelValues(string(e.Kind)).Inc()
+	switch e.Kind {
+	case wire.EventRepairEnd:
+		m.moved.WithLabelValues("repair").Add(float64(e.Bytes))
+	case wire.EventTransferEnd:
+		m.moved.WithLabelValues("transfer").Add(float64(e.Bytes))
+	}
+}
+
+// levels reads what has a present value.
+type levels struct{ node *node }
+
+var partitionLabels = []string{"topic", "partition"}
+
+var (
+	descView    = prometheus.NewDesc("rejoin_view", "Present view.", partitionLabels, nil)
+	descLogView = prometheus.NewDesc("rejoin_log_view", "View whose log is held.", partitionLabels, nil)
+	descHead    = prometheus.NewDesc("rejoin_head_op", "Op up to which everything is held.", partitionLabels, nil)
+	descCommit  = prometheus.NewDesc("rejoin_commit_op", "Committed op.", partitionLabels, nil)
+	descKnown   = prometheus.NewDesc("rejoin_known_commit_op", "Highest committed op heard of.", partitionLabels, nil)
+	descPrimary = prometheus.NewDesc("rejoin_primary", "1 while this replica leads.", partitionLabels, nil)
+	descState   = prometheus.NewDesc("rejoin_state", "1 for the state the replica is in.", append(partitionLabels, "state"), nil)
+	descFree    = prometheus.NewDesc("rejoin_pool_free_buffers", "Free frame buffers.", nil, nil)
+	descCopied  = prometheus.NewDesc("rejoin_pool_copied_bytes_total", "Bytes copied because a body did not lie in a pool buffer.", nil, nil)
+	descDropped = prometheus.NewDesc("rejoin_peer_dropped_total", "Messages dropped for want of room or link.", []string{"peer", "lane"}, nil)
+	descSilence = prometheus.NewDesc("rejoin_peer_longest_silence_seconds", "Longest time between two messages of a peer.", []string{"peer"}, nil)
+	descLost    = prometheus.NewDesc("rejoin_events_dropped_total", "Events that are not in the file.", nil, nil)
+)
+
+// Describe sends nothing: the collector is unchecked, its labels depend on the cluster file.
+func (levels) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the present values.
+func (l levels) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	n := l.node
+	pool := n.pool.Stats()
+	gauge(descFree, float64(pool.Free))
+	counter(descCopied, float64(pool.CopiedBytes))
+	counter(descLost, float64(n.recorder.Dropped()))
+	for i, p := range n.network.Stats().Peers {
+		if i == n.id {
+			continue
+		}
+		id := strconv.Itoa(i)
+		counter(descDropped, float64(p.DroppedControl), id, "control")
+		counter(descDropped, float64(p.DroppedData), id, "data")
+		counter(descDropped, float64(p.DroppedBulk), id, "bulk")
+		gauge(descSilence, p.LongestSilence.Seconds(), id)
+	}
+	if !n.isOpen() {
+		return
+	}
+	for _, g := range n.groups {
+		s, labels := g.snapshot.Load(), []string{g.topic.Name, strconv.Itoa(g.index)}
+		leading := 0.0
+		if s.Leading {
+			leading = 1
+		}
+		gauge(descView, float64(s.View), labels...)
+		gauge(descLogView, float64(s.LogView), labels...)
+		gauge(descHead, float64(s.Head.Op), labels...)
+		gauge(descCommit, float64(s.Commit.Op), labels...)
+		gauge(descKnown, float64(max(s.KnownCommit, s.Commit.Op)), labels...)
+		gauge(descPrimary, leading, labels...)
+		gauge(descState, 1, append(labels, s.State)...)
+	}
+}

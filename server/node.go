@@ -1,0 +1,225 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rejoin/server/api"
+	"rejoin/server/events"
+	"rejoin/server/peer"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// Options of one node.
+type Options struct {
+	Config Config
+	ID     int
+	Dir    string // data directory
+	Secret []byte // of the cluster; may be empty on loopback only
+	Token  string // bearer token of the client and admin planes; may be empty on loopback only
+	Logger *slog.Logger
+}
+
+// ErrFenced is wrapped by Run's error when the node stopped because it could not keep a promise.
+var ErrFenced = errors.New("this node is fenced")
+
+// node is a running node.
+type node struct {
+	config   Config
+	id       int
+	token    string
+	log      *slog.Logger
+	dir      *directory
+	pool     *wire.Pool
+	recorder *events.Recorder
+	network  *peer.Network
+	formats  *formatting
+	metrics  *metrics
+	groups   []*group
+	client   *api.ClientPlane
+	admin    *api.AdminPlane
+
+	opened   chan struct{} // closed once the groups have recovered
+	stopping context.Context
+	stop     context.CancelCauseFunc
+	wg       sync.WaitGroup
+	started  time.Time
+	ready    atomic.Bool
+
+	mu      sync.Mutex
+	greeted map[int]vsr.Incarnation // peers that were present before the groups existed
+	linked  []bool
+}
+
+// Run runs a node until ctx is done, and then stops it cleanly: what is durable by then is answered.
+// It returns nil after a clean stop, an error that Is ErrFenced when the node had to stop itself,
+// and else why it could not start.
+func Run(ctx context.Context, o Options) error {
+	n, err := newNode(o)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	return n.run(ctx)
+}
+
+func newNode(o Options) (*node, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.ID < 0 || o.ID >= len(o.Config.Nodes) {
+		return nil, fmt.Errorf("node %d is not in the cluster file, which has %d nodes", o.ID, len(o.Config.Nodes))
+	}
+	if err := o.Config.CheckExposure(o.ID, len(o.Secret) > 0, o.Token != ""); err != nil {
+		return nil, err
+	}
+	n := &node{config: o.Config, id: o.ID, token: o.Token, log: o.Logger.With("node", o.ID), opened: make(chan struct{}), started: time.Now(),
+		formats: newFormatting(len(o.Config.Nodes)), greeted: map[int]vsr.Incarnation{}, linked: make([]bool, len(o.Config.Nodes))}
+	n.stopping, n.stop = context.WithCancelCause(context.Background())
+	n.metrics = newMetrics(n)
+	var err error
+	if n.dir, err = openDirectory(o.Dir, &n.config, n.id); err != nil {
+		return nil, err
+	}
+	if n.pool, err = wire.NewPool(n.poolBuffers()); err != nil {
+		return nil, fmt.Errorf("frame buffers: %w", err)
+	}
+	if n.recorder, err = events.Open(events.Options{Path: filepath.Join(o.Dir, "events.ndjson"), Node: n.id}); err != nil {
+		return nil, fmt.Errorf("events file: %w", err)
+	}
+	for t := range n.config.Topics {
+		for p := range n.config.Topics[t].Partitions {
+			n.groups = append(n.groups, newGroup(n, uint32(len(n.groups)), n.config.Topics[t], p))
+		}
+	}
+	return n, n.listen(o.Secret)
+}
+
+// poolBuffers is the sum of everything that may hold a frame at once: per group the ring, a pipeline
+// kept beyond the head, a pipeline on its way to the disk, what waits in the inbox; and one lent to
+// each client connection. A group more than the first shares in half of that: rings are bounded by
+// bytes too.
+func (n *node) poolBuffers() int {
+	if b := n.config.Limits.PoolBuffers; b > 0 {
+		return b
+	}
+	one := n.config.Limits.RingOps + 3*n.config.Limits.PipelineOps + inboxItems
+	return one + (n.config.Partitions()-1)*one/2 + n.config.Limits.ClientConnections + 256
+}
+
+func (n *node) listen(secret []byte) (err error) {
+	nodes := make([]peer.Node, len(n.config.Nodes))
+	for i, c := range n.config.Nodes {
+		nodes[i] = peer.Node{ID: fmt.Sprint(c.ID), Dial: c.Dial.Peer}
+	}
+	own := n.config.Nodes[n.id].Listen
+	n.network, err = peer.New(peer.Options{Self: n.id, Nodes: nodes, Groups: len(n.groups), Listen: own.Peer, ClusterID: n.config.ClusterID(),
+		TopicsDigest: n.config.TopicsDigest(), Secret: secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
+		Pool: n.pool, Handler: n, Logger: n.log, BulkBytesPerSecondMax: n.config.Limits.TransferBytesPerSMax})
+	if err != nil {
+		return err
+	}
+	n.admin, err = api.NewAdminPlane(api.AdminOptions{Address: own.Admin, Token: n.token, Node: n, Events: n.recorder, Metrics: n.metrics.handler()})
+	return err
+}
+
+func (n *node) run(ctx context.Context) error {
+	background, endBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer endBackground()
+	var background1 sync.WaitGroup
+	background1.Go(func() { _ = n.recorder.Run(background) })
+	background1.Go(func() { n.endOn(n.admin.Run(background)) })
+	n.recorder.Emit(wire.Event{Kind: wire.EventNodeStart, Detail: fmt.Sprintf("boot %d", n.dir.incarnation.Boot)})
+
+	n.wg.Go(func() { n.endOn(n.network.Run(n.stopping)) })
+	err := n.serve(ctx)
+	n.stop(err)
+	n.wg.Wait()
+	n.closeLogs()
+	n.recorder.Emit(wire.Event{Kind: wire.EventNodeStop})
+	endBackground()
+	background1.Wait()
+	if cause := context.Cause(n.stopping); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return err
+}
+
+// serve formats, recovers and then serves clients until ctx is done or the node must stop itself.
+func (n *node) serve(ctx context.Context) error {
+	either, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(n.stopping, func() { cancel(context.Cause(n.stopping)) })()
+	if err := n.format(either); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if err := n.openGroups(); err != nil {
+		return err
+	}
+	var err error
+	n.client, err = api.NewClientPlane(api.ClientOptions{Address: n.config.Nodes[n.id].Listen.Client, Token: n.token, Node: n, Pool: n.pool,
+		ConnectionsMax: n.config.Limits.ClientConnections})
+	if err != nil {
+		return err
+	}
+	n.ready.Store(true)
+	n.log.Info("serving", "client", n.client.Address().String(), "boot", n.dir.incarnation.Boot, "took_ms", time.Since(n.started).Milliseconds())
+	return n.client.Run(either)
+}
+
+// endOn stops the node when a plane or the network has failed by itself.
+func (n *node) endOn(err error) {
+	if err != nil {
+		n.stop(err)
+	}
+}
+
+// fence stops the node for good: it takes part in nothing any more and its process ends.
+func (n *node) fence(g *group, why error) {
+	n.log.Error("fenced: a promise cannot be kept", "topic", g.topic.Name, "partition", g.index, "why", why)
+	n.recorder.Emit(wire.Event{Kind: wire.EventFenced, Topic: g.topic.Name, Partition: g.index, Detail: why.Error()})
+	n.stop(fmt.Errorf("%w: topic %s, partition %d: %w; mend or replace the disk and start it again, it will fetch what it lacks", ErrFenced, g.topic.Name, g.index, why))
+}
+
+func (n *node) isOpen() bool {
+	select {
+	case <-n.opened:
+		return true
+	default:
+		return false
+	}
+}
+
+func (n *node) close() {
+	_ = n.dir.close()
+	_ = n.pool.Close() // refuses while the kernel still reads a buffer; the process ends anyway
+}
+
+func (n *node) closeLogs() {
+	for _, g := range n.groups {
+		if g.log == nil {
+			continue
+		}
+		if err := g.log.Close(); err != nil {
+			n.log.Error("close the log", "topic", g.topic.Name, "partition", g.index, "err", err)
+		}
+	}
+}
+
+// clientAddress of a node, empty for none.
+func (n *node) clientAddress(id int) string {
+	if id < 0 || id >= len(n.config.Nodes) {
+		return ""
+	}
+	return n.config.Nodes[id].Dial.Client
+}

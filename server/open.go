@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rejoin/server/journal"
+	"rejoin/server/partition"
+	"rejoin/server/peer"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// openGroups recovers every partition and starts its goroutines.
+func (n *node) openGroups() error {
+	for _, g := range n.groups {
+		if err := g.open(); err != nil {
+			return fmt.Errorf("topic %s, partition %d: %w", g.topic.Name, g.index, err)
+		}
+	}
+	ctx, end := context.WithCancel(n.stopping)
+	context.AfterFunc(n.stopping, end)
+	for _, g := range n.groups {
+		n.wg.Go(func() { g.loop(ctx) })
+		n.wg.Go(func() { g.flush(ctx) })
+		n.wg.Go(func() { g.keepPrepared(ctx) })
+	}
+	n.mu.Lock()
+	greeted := n.greeted
+	linked := append([]bool(nil), n.linked...)
+	close(n.opened)
+	n.mu.Unlock()
+	for id := range n.config.Nodes {
+		if inc, ok := greeted[id]; ok {
+			n.toAll(vsr.Input{Kind: vsr.InHello, Peer: uint8(id), Incarnation: inc})
+		}
+		if linked[id] {
+			n.toAll(vsr.Input{Kind: vsr.InLinkUp, Peer: uint8(id)})
+		}
+	}
+	n.tellFormatted()
+	n.wg.Go(func() { n.clock(ctx) })
+	return nil
+}
+
+// clock ticks every group. A group that is late gets one tick, not all that it missed.
+func (n *node) clock(ctx context.Context) {
+	t := time.NewTicker(n.config.Limits.Tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			for _, g := range n.groups {
+				wakeUp(g.ticks)
+			}
+		}
+	}
+}
+
+func (g *group) open() error {
+	n := g.node
+	began := time.Now()
+	cluster := n.config.ClusterID()
+	limits := &n.config.Limits
+	dir := fmt.Sprintf("topics/%s/%d", g.topic.Name, g.index)
+	log, rec, err := journal.Open(journal.Options{FS: n.dir.fs, Dir: dir, Cluster: cluster, Group: g.number,
+		SegmentBytes: limits.SegmentBytes, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot})
+	if err != nil {
+		return err
+	}
+	g.log = log
+	config := g.config()
+	boot, err := partition.Boot(log, rec, config.RootSum, config.PipelineOps, config.SessionsMax, n.dir.format == peer.FormatWiped && rec.New)
+	if err != nil {
+		return err
+	}
+	g.part, err = partition.New(partition.Options{Replica: config, Boot: boot, RingBytes: int(limits.RingBytes), CheckpointBytes: limits.SegmentBytes, Outside: g})
+	if err != nil {
+		return err
+	}
+	g.committed.Store(boot.Commit.Op)
+	g.publish()
+	n.recorder.Emit(wire.Event{Kind: wire.EventRecovery, Topic: g.topic.Name, Partition: g.index, View: boot.State.View, LogView: boot.State.LogView,
+		OpFrom: boot.Commit.Op, OpTo: boot.Head.Op, DurationNs: time.Since(began).Nanoseconds(), Detail: findings(rec)})
+	return nil
+}
+
+func findings(rec *journal.Recovered) string {
+	text := fmt.Sprintf("mark %d, holes %d, rewritten %d ops", rec.Mark.ID.Op, len(rec.Holes), rec.RewrittenOps)
+	for _, f := range rec.Findings {
+		text += "; " + f
+	}
+	return text
+}
+
+func (g *group) config() vsr.Config {
+	n := g.node
+	l := &n.config.Limits
+	ticks := func(d time.Duration) uint64 { return max(uint64(d/l.Tick), 1) }
+	c := vsr.Default()
+	c.Self, c.Replicas, c.Group, c.Cluster = n.id, len(n.config.Nodes), g.number, n.config.ClusterID()
+	c.RootSum, c.Seal, c.Incarnation = wire.RootSum(c.Cluster, g.number), wire.Seal, n.dir.incarnation
+	c.PipelineOps, c.RingOps = uint64(l.PipelineOps), uint64(l.RingOps)
+	c.SyncRequired = g.topic.Durability == DurabilityPersisted
+	c.BeatTicks, c.SuspectTicks, c.SuspectTicksMax, c.HoldTicks = ticks(l.Heartbeat), ticks(l.Suspect), ticks(l.SuspectMax), ticks(l.AppendHold)
+	return c
+}
