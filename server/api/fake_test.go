@@ -177,7 +177,9 @@ func (p *fakePartition) Read(offset uint64, maxBytes int64, wait time.Duration) 
 // fakeEvents follows nothing but what it is given.
 type fakeEvents struct {
 	lines []string
+	slow  bool
 	err   error
+	since int64
 }
 
 // makeFrame is a producer's frame with one message.
