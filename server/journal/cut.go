@@ -13,17 +13,54 @@ func (l *Log) Cut(op uint64) error {
 	if err := l.failed(); err != nil {
 		return err
 	}
-	if op+1 < l.segments[0].first {
-		panic(fmt.Sprintf("journal: cut to op %d, the log begins at %d", op, l.segments[0].first))
-	}
+	l.mustNotCutBelowStart(op)
 	if op >= l.top {
 		return nil
 	}
-	if err := l.lowerMark(op); err != nil {
+	m, err := l.markAt(op)
+	if err != nil {
 		return l.fail(err)
 	}
+	return l.cut(op, m)
+}
+
+// CutKeeping drops everything above op, as Cut does, but the ops from there up to top stay on record
+// as damaged: this replica has held them, or is about to, and must not deny them.
+func (l *Log) CutKeeping(op uint64, top vsr.ID) error {
+	if err := l.failed(); err != nil {
+		return err
+	}
+	if top.Op <= op {
+		return l.Cut(op)
+	}
+	l.mustNotCutBelowStart(op)
+	m := l.mark
+	if top.Op != m.ID.Op || m.SumKnown {
+		m.ID, m.SumKnown, m.NextOffset = top, true, 0
+	}
+	return l.cut(op, m)
+}
+
+func (l *Log) mustNotCutBelowStart(op uint64) {
+	if op+1 < l.segments[0].first {
+		panic(fmt.Sprintf("journal: cut to op %d, the log begins at %d", op, l.segments[0].first))
+	}
+}
+
+// cut writes and syncs the new mark. Only then may a byte go: damage at or below the old mark would
+// be taken for a hole.
+func (l *Log) cut(op uint64, m Mark) error {
+	if m.Commit.Op > op {
+		m.Commit = vsr.ID{}
+	}
+	if m != l.mark {
+		l.mark = m
+		if err := l.saveMarkFile(); err != nil {
+			return l.fail(err)
+		}
+	}
 	l.mu.Lock()
-	l.top = op
+	l.top = max(op, m.ID.Op)
 	l.mu.Unlock()
 	if op >= l.written.Op {
 		return nil
@@ -38,25 +75,20 @@ func (l *Log) Cut(op uint64) error {
 	return l.fail(l.truncateLast())
 }
 
-// lowerMark writes and syncs the mark of a log that ends at op. Only then may a byte go: damage
-// below the old mark would be taken for a hole.
-func (l *Log) lowerMark(op uint64) error {
+// markAt is the mark of a log that ends at op. It is never raised here.
+func (l *Log) markAt(op uint64) (Mark, error) {
 	if l.mark.ID.Op <= op {
-		return nil
+		return l.mark, nil
 	}
 	m := Mark{ID: vsr.ID{Op: op}, Commit: l.mark.Commit, Fenced: l.mark.Fenced, TopUnknown: l.mark.TopUnknown}
 	if op <= l.written.Op {
 		id, err := l.idAt(op)
 		if err != nil {
-			return err
+			return m, err
 		}
 		m.ID, m.SumKnown, m.NextOffset = id.ID, id.known, id.nextOffset
 	}
-	if m.Commit.Op > op {
-		m.Commit = vsr.ID{}
-	}
-	l.mark = m
-	return l.saveMarkFile()
+	return m, nil
 }
 
 // endAt is the end of a log.

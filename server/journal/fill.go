@@ -1,12 +1,14 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 
 	"rejoin/server/wire"
 )
 
-// Fill writes a committed frame, fetched from a peer, into its place in a hole and syncs it. The ops
+// Fill writes a committed frame, fetched from a peer, into its place in a hole and syncs it. An op that
+// is no hole (any more) is left as it is, without an error. The ops
 // of a hole without a place (the segment has no index) must be filled from the lowest up: ErrNoPlace
 // says that a lower one is missing. ErrMismatch: this is not the frame that was here.
 func (l *Log) Fill(f Frame) error {
@@ -18,7 +20,12 @@ func (l *Log) Fill(f Frame) error {
 	err := l.checkRange(op)
 	hole := err == nil && l.inHole(op)
 	l.mu.Unlock()
-	if err != nil || !hole {
+	switch {
+	case errors.Is(err, ErrTrimmed):
+		return nil // the hole went with its segment
+	case errors.Is(err, ErrNotHeld):
+		return fmt.Errorf("fill op %d: %w: %w", op, ErrMismatch, err)
+	case err != nil || !hole:
 		return err
 	}
 	if err := l.mustBeWhole(&f); err != nil {
@@ -42,7 +49,7 @@ func (l *Log) mustBeWhole(f *Frame) error {
 	h, err := wire.ParseSealed(f.Bytes)
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("%w: %w", ErrMismatch, err)
 	case h != f.Header || len(f.Bytes) != wire.HeaderBytes+int(h.BodyBytes) || h.Cluster != l.cluster || h.Group != l.group:
 		return ErrMismatch
 	case wire.Sum(f.Bytes[wire.HeaderBytes:]) != h.BodySum:

@@ -76,7 +76,7 @@ func (f *FS) Open(name string) (journal.File, error) {
 	if n.dir {
 		return nil, pathError("open", name, syscall.EISDIR)
 	}
-	return &file{fs: f, node: n, name: name, generation: f.generation}, nil
+	return &file{fs: f, node: n, generation: f.generation}, nil
 }
 
 // Create makes a file that is not there.
@@ -91,9 +91,9 @@ func (f *FS) Create(name string) (journal.File, error) {
 	if !f.parentExists(name) {
 		return nil, pathError("create", name, fs.ErrNotExist)
 	}
-	n := &node{}
+	n := &node{name: name}
 	f.apply(dirOp{to: name, node: n})
-	return &file{fs: f, node: n, name: name, generation: f.generation}, nil
+	return &file{fs: f, node: n, generation: f.generation}, nil
 }
 
 // Mkdir makes a directory; it is no error when it is there.
@@ -125,6 +125,7 @@ func (f *FS) Rename(from, to string) error {
 	if old := f.names[to]; old != nil && (old.dir || n.dir) {
 		return pathError("rename", to, fs.ErrExist)
 	}
+	n.name = to
 	f.apply(dirOp{from: from, to: to, node: n})
 	return nil
 }

@@ -19,6 +19,7 @@ var zeroPage page // what a nil page reads as; never written to
 // node is a file or a directory. A page is shared between cache and disk while they agree, and is
 // never changed while it is shared.
 type node struct {
+	name     string // its last one
 	dir      bool
 	size     int64 // as the running system sees it
 	diskSize int64
@@ -144,7 +145,6 @@ func (n *node) sync() {
 type file struct {
 	fs         *FS
 	node       *node
-	name       string // at the time of opening
 	generation int
 	closed     bool
 }
@@ -162,10 +162,10 @@ func (h *file) usable() error {
 // ReadAt reads from the page cache.
 func (h *file) ReadAt(b []byte, off int64) (int, error) {
 	if err := h.usable(); err != nil {
-		return 0, pathError("read", h.name, err)
+		return 0, pathError("read", h.node.name, err)
 	}
-	if err := h.fs.readRange(h.name, off, int64(len(b))); err != nil {
-		return 0, pathError("read", h.name, err)
+	if err := h.fs.readRange(h.node.name, off, int64(len(b))); err != nil {
+		return 0, pathError("read", h.node.name, err)
 	}
 	return h.node.readAt(b, off)
 }
@@ -173,12 +173,12 @@ func (h *file) ReadAt(b []byte, off int64) (int, error) {
 // Writev writes into the page cache.
 func (h *file) Writev(bufs [][]byte, off int64) error {
 	if err := h.usable(); err != nil {
-		return pathError("write", h.name, err)
+		return pathError("write", h.node.name, err)
 	}
 	if h.fs.OnWritev != nil {
-		h.fs.OnWritev(h.name, bufs, off)
+		h.fs.OnWritev(h.node.name, bufs, off)
 	}
-	fault, err := h.fs.changeFault(VerbWrite, h.name)
+	fault, err := h.fs.changeFault(VerbWrite, h.node.name)
 	left := int64(1) << 62
 	if fault != nil {
 		off += fault.AstrayBytes
@@ -186,17 +186,17 @@ func (h *file) Writev(bufs [][]byte, off int64) error {
 			left = int64(fault.ShortBytes)
 		}
 	} else if err != nil {
-		return pathError("write", h.name, err)
+		return pathError("write", h.node.name, err)
 	}
 	for _, b := range bufs {
 		b = b[:min(int64(len(b)), left)]
 		if full := h.write(b, off); full != nil {
-			return pathError("write", h.name, full)
+			return pathError("write", h.node.name, full)
 		}
 		off, left = off+int64(len(b)), left-int64(len(b))
 	}
 	if err != nil {
-		return pathError("write", h.name, err)
+		return pathError("write", h.node.name, err)
 	}
 	return nil
 }
@@ -220,10 +220,10 @@ func (h *file) write(b []byte, off int64) error {
 // Truncate changes the size; it is durable with the next Sync.
 func (h *file) Truncate(size int64) error {
 	if err := h.usable(); err != nil {
-		return pathError("truncate", h.name, err)
+		return pathError("truncate", h.node.name, err)
 	}
-	if err := h.fs.change(VerbTruncate, h.name); err != nil {
-		return pathError("truncate", h.name, err)
+	if err := h.fs.change(VerbTruncate, h.node.name); err != nil {
+		return pathError("truncate", h.node.name, err)
 	}
 	h.node.truncate(size)
 	h.fs.count()
@@ -233,7 +233,7 @@ func (h *file) Truncate(size int64) error {
 // Size returns the size as the running system sees it.
 func (h *file) Size() (int64, error) {
 	if err := h.usable(); err != nil {
-		return 0, pathError("stat", h.name, err)
+		return 0, pathError("stat", h.node.name, err)
 	}
 	return h.node.size, nil
 }
@@ -241,14 +241,14 @@ func (h *file) Size() (int64, error) {
 // Sync makes the data durable, unless a fault says otherwise.
 func (h *file) Sync() error {
 	if err := h.usable(); err != nil {
-		return pathError("sync", h.name, err)
+		return pathError("sync", h.node.name, err)
 	}
-	fault, err := h.fs.changeFault(VerbSync, h.name)
+	fault, err := h.fs.changeFault(VerbSync, h.node.name)
 	if fault != nil && (fault.Lie || fault.DropDirty) {
 		clear(h.node.dirty) // clean in the cache, not on the disk
 	}
 	if err != nil {
-		return pathError("sync", h.name, err)
+		return pathError("sync", h.node.name, err)
 	}
 	if fault == nil || !fault.Lie {
 		h.node.sync()
@@ -259,11 +259,11 @@ func (h *file) Sync() error {
 // Close closes the handle.
 func (h *file) Close() error {
 	if err := h.usable(); err != nil {
-		return pathError("close", h.name, err)
+		return pathError("close", h.node.name, err)
 	}
 	h.closed = true
-	if err := h.fs.read(VerbClose, h.name); err != nil {
-		return pathError("close", h.name, err)
+	if err := h.fs.read(VerbClose, h.node.name); err != nil {
+		return pathError("close", h.node.name, err)
 	}
 	return nil
 }
