@@ -78,7 +78,7 @@ func (g *group) Register(client vsr.Client) api.Result {
 		return api.Result{Outcome: vsr.OutcomeBusy, Progress: "all frame buffers are in use"}
 	}
 	frame.SetFrame(wire.HeaderBytes)
-	return g.ask(vsr.Input{Kind: vsr.InRegister, Header: vsr.Header{Client: client}}, frame, clientPatience)
+	return g.ask(vsr.Input{Kind: vsr.InRegister, Header: vsr.Header{Client: client, BodySum: wire.Sum(nil)}}, frame, clientPatience)
 }
 
 // Barrier waits until a read here sees everything acknowledged before.

@@ -75,7 +75,7 @@ func (r *Replica) voucher() ID {
 
 // acknowledge sends a prepare_ok when there is more to vouch for than was said in this view.
 func (r *Replica) acknowledge() {
-	if r.lead.leading || !r.normal() {
+	if !r.normal() || r.primary(r.view) == r.cfg.Self {
 		return
 	}
 	v := r.voucher()

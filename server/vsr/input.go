@@ -8,7 +8,7 @@ const (
 	InTick         InputKind = iota + 1 // 10 ms have passed
 	InMessage                           // Msg
 	InRequest                           // Token, Header (the client's, checked), Now
-	InRegister                          // Token, Header.Client, Now
+	InRegister                          // Token, Header.Client, Header.BodySum (of no bytes), Now
 	InReadLatest                        // Token: answer once a read would show everything acknowledged before
 	InForget                            // Token: nobody waits for it any more
 	InWritten                           // ID: the log is written (not synced) up to it

@@ -13,7 +13,7 @@ type waiter struct {
 func (r *Replica) onRequest(in *Input) {
 	w := waiter{token: in.Token, header: in.Header, register: in.Kind == InRegister, now: in.Now, until: r.tick + r.cfg.HoldTicks}
 	if w.register {
-		w.header = Header{Kind: KindRegister, Client: in.Header.Client}
+		w.header = Header{Kind: KindRegister, Client: in.Header.Client, BodySum: in.Header.BodySum}
 	}
 	if r.hasPrimary() {
 		r.reply(w.token, OutcomeNotPrimary, nil, "")
