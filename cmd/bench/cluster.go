@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"golang.org/x/sys/unix"
+
+	"rejoin/results"
+	"rejoin/server"
+)
+
+// Names of the one topic that the harness writes to.
+const (
+	clusterName = "bench"
+	topicName   = "bench"
+)
+
+const (
+	exitLimit  = 5 * time.Second // a killed process is gone long before; a stopped one must be by then
+	readyLimit = 30 * time.Second
+)
+
+// cluster is a set of node processes of this run. Each node's process is started, killed, stopped and restarted by its name only here.
+type cluster struct {
+	folder  results.Folder
+	config  server.Config
+	record  *recorder
+	poll    *poller
+	spawn   *spawner
+	env     []string
+	profile string // mode for `bench node --profile`, or empty
+
+	watchers sync.WaitGroup // one for each process's end, one for each restarted one's port
+
+	mu    sync.Mutex
+	lives []*life
+
+	// surprises are nodes that ended without being told to.
+	surprises []string
+}
+
+// life is a node's present process and what the harness has done to it.
+type life struct {
+	process  *process
+	expected bool // the harness ended it
+	paused   bool
+}
+
+// newCluster writes cluster.yaml into the run folder.
+func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder, status *results.StatusWriter, profile string) (*cluster, error) {
+	config := server.Config{Cluster: clusterName, Limits: s.Cluster,
+		Topics: []server.TopicConfig{{Name: topicName, Partitions: 1, Durability: s.Durability}}}
+	for i := range s.Nodes {
+		at := func(plane int) string { return fmt.Sprintf("127.0.0.1:%d", ports[3*i+plane]) }
+		config.Nodes = append(config.Nodes, server.NodeConfig{ID: i, Listen: server.Addresses{Peer: at(0), Client: at(1), Admin: at(2)}})
+	}
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("spell cluster file: %w", err)
+	}
+	c := &cluster{folder: folder, record: record, spawn: newSpawner(), profile: profile, lives: make([]*life, s.Nodes)}
+	if c.config, err = server.ParseConfig(text); err != nil {
+		return nil, fmt.Errorf("cluster file of the scenario: %w", err)
+	}
+	if err := os.WriteFile(c.configPath(), text, 0o644); err != nil {
+		return nil, fmt.Errorf("write cluster file: %w", err)
+	}
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, fmt.Errorf("draw cluster secret: %w", err)
+	}
+	c.env = []string{envSecret + "=" + hex.EncodeToString(secret)}
+	c.poll = newPoller(status, record, c.clientAddresses(), "")
+	return c, nil
+}
+
+func (c *cluster) configPath() string { return filepath.Join(c.folder.Dir, "cluster.yaml") }
+
+func (c *cluster) clientAddresses() []string {
+	var all []string
+	for _, n := range c.config.Nodes {
+		all = append(all, n.Dial.Client)
+	}
+	return all
+}
+
+// start starts a node's process; it is a restart when the node had one before.
+func (c *cluster) start(ctx context.Context, node int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.lives[node]
+	if before != nil && before.process.alive() {
+		return fmt.Errorf("start %s: its process %d is still there", results.NodeName(node), before.process.pid)
+	}
+	args := []string{"node", "--cluster", c.configPath(), "--id", fmt.Sprint(node), "--data", c.folder.DataDir(node)}
+	if c.profile != "" {
+		args = append(args, "--profile", c.profile, "--profile-dir", filepath.Join(c.folder.Profiles(), results.NodeName(node)))
+	}
+	p, err := startProcess(c.spawn, c.folder.Log(node), c.env, args...)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", results.NodeName(node), err)
+	}
+	c.lives[node] = &life{process: p}
+	c.poll.watch(node, p.pid, p.startedNs, before != nil)
+	if before != nil {
+		c.record.write(results.Event{TMonoNs: p.startedNs, Kind: results.KindRestart, Node: results.NodeName(node), Pid: p.pid})
+	}
+	if before != nil {
+		c.watchers.Go(func() { c.awaitPort(ctx, node, p) })
+	}
+	l := c.lives[node]
+	c.watchers.Go(func() { c.awaitEnd(node, l) })
+	return nil
+}
+
+// awaitPort notes when a restarted node's client port opens.
+func (c *cluster) awaitPort(ctx context.Context, node int, p *process) {
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		conn, err := net.DialTimeout("tcp", c.config.Nodes[node].Dial.Client, pollTimeout)
+		if err == nil {
+			conn.Close()
+			c.record.write(results.Event{Kind: results.KindPortOpen, Node: results.NodeName(node), Pid: p.pid})
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.exited:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// awaitEnd writes the exit of a process, and remembers one that nobody asked for.
+func (c *cluster) awaitEnd(node int, l *life) {
+	<-l.process.exited
+	p := l.process
+	c.poll.gone(node, p.pid)
+	e := results.Event{TMonoNs: p.exitNs, Kind: results.KindExit, Node: results.NodeName(node), Pid: p.pid,
+		WaitStatus: new(int64(p.status)), Detail: p.exitWords()}
+	if p.status.Signaled() {
+		e.Signal = unix.SignalName(p.status.Signal())
+	}
+	c.record.write(e)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !l.expected {
+		c.surprises = append(c.surprises, fmt.Sprintf("%s %s without being told to; see %s",
+			results.NodeName(node), p.exitWords(), c.folder.Log(node)))
+	}
+}
+
+// kill sends SIGKILL and waits until the process is gone.
+func (c *cluster) kill(ctx context.Context, node int, role string) error {
+	p, err := c.tell(node, func(l *life) error {
+		l.expected = true
+		e := results.Event{TMonoNs: monoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid, Signal: "SIGKILL"}
+		if err := l.process.signal(syscall.SIGKILL); err != nil {
+			return err
+		}
+		c.record.write(e)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("kill %s: %w", results.NodeName(node), err)
+	}
+	return p.awaitExit(ctx, exitLimit)
+}
+
+// pause stops a process by SIGSTOP: it keeps its ports, accepts and never answers.
+func (c *cluster) pause(node int, role string) error {
+	return c.freeze(node, role, true, syscall.SIGSTOP, results.KindPause)
+}
+
+// resume lets it go on.
+func (c *cluster) resume(node int) error {
+	return c.freeze(node, "", false, syscall.SIGCONT, results.KindResume)
+}
+
+func (c *cluster) freeze(node int, role string, paused bool, sig syscall.Signal, kind results.Kind) error {
+	_, err := c.tell(node, func(l *life) error {
+		l.paused = paused
+		c.record.write(results.Event{Kind: kind, Node: results.NodeName(node), Role: role, Pid: l.process.pid, Signal: unix.SignalName(sig)})
+		return l.process.signal(sig)
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", kind, results.NodeName(node), err)
+	}
+	return nil
+}
+
+var errNoProcess = errors.New("it has no process")
+
+// tell does something to a node's living process.
+func (c *cluster) tell(node int, do func(*life) error) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.lives[node]
+	if l == nil || !l.process.alive() {
+		return nil, errNoProcess
+	}
+	return l.process, do(l)
+}
+
+// up lists the nodes that have a process and are not paused.
+func (c *cluster) up() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var nodes []int
+	for i, l := range c.lives {
+		if l != nil && l.process.alive() && !l.paused {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+// ended returns sentences about nodes that ended by themselves.
+func (c *cluster) ended() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.surprises...)
+}
+
+// close ends every process: by SIGTERM where there is time, by SIGKILL otherwise. It returns when all are gone and says which did not obey.
+func (c *cluster) close(gently bool) error {
+	var errs []error
+	var living []*life
+	c.mu.Lock()
+	for _, l := range c.lives {
+		if l != nil && l.process.alive() {
+			l.expected = true
+			living = append(living, l)
+		}
+	}
+	c.mu.Unlock()
+	for _, l := range living {
+		_ = l.process.signal(syscall.SIGCONT) // a stopped process takes no SIGTERM
+		if gently {
+			_ = l.process.signal(syscall.SIGTERM)
+		}
+	}
+	for _, l := range living {
+		if gently {
+			if err := l.process.awaitExit(context.Background(), exitLimit); err == nil {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("process %d ignored SIGTERM for %v and was killed", l.process.pid, exitLimit))
+		}
+		_ = l.process.signal(syscall.SIGKILL)
+		if err := l.process.awaitExit(context.Background(), exitLimit); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	c.watchers.Wait()
+	c.spawn.close()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"time"
+
+	"rejoin/results"
+)
+
+// lateP99Default is the budget of the generator's own lateness where the scenario names none.
+const lateP99Default = 20 * time.Millisecond
+
+// judgeRun gives the judge every reason that the numbers hold against a pass.
+func (r *session) judgeRun(s *results.Summary) {
+	j := &r.judge
+	judgeVerification(j, r.verified)
+	if !r.loaded {
+		j.Invalid("no load was driven")
+		return
+	}
+	s.Check(j)
+	for _, sentence := range r.system.surprises() {
+		j.Stuck("%s", sentence)
+	}
+	for _, k := range s.Kills {
+		if k.DownMs != nil && k.CaughtUpMs == nil {
+			j.Stuck("%s, killed at %.1f s, never caught up after its restart", k.Node, k.AtMs/1e3)
+		}
+	}
+	r.judgeOffer(s)
+	if !r.scenario.Overload {
+		r.judgeDemands(s)
+	}
+}
+
+// judgeOffer asks whether the generator did its part: what it did not offer in time proves nothing about the target.
+func (r *session) judgeOffer(s *results.Summary) {
+	j := &r.judge
+	want := r.scenario.batchesPerS() * time.Duration(r.scenario.Duration).Seconds()
+	if !r.outcome.Interrupted && float64(s.OfferedBatches) < 0.99*want {
+		j.Invalid("%d batches were due by the generator's own count, the scenario asks for %.0f", s.OfferedBatches, want)
+	}
+	budget := time.Duration(r.scenario.Demands.LateP99Max)
+	if budget == 0 {
+		budget = lateP99Default
+	}
+	if late := s.Generator.LateP99Ns; late != nil && *late > int64(budget) && !r.scenario.Overload {
+		j.Invalid("the generator itself was late: p99 %s, its budget is %v; the machine is too busy", nsText(late), budget)
+	}
+	if len(s.Kills) > 0 && s.AckedBatches > 0 && r.ackedBeforeFaults == 0 && !r.scenario.faultsBeforeLoad() {
+		j.Invalid("nothing was acknowledged before the first fault")
+	}
+}
+
+func (s Scenario) faultsBeforeLoad() bool {
+	for _, f := range s.Faults {
+		if f.At.Before {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeDemands holds the run against what the scenario demands.
+func (r *session) judgeDemands(s *results.Summary) {
+	j, d := &r.judge, r.scenario.Demands
+	if share := float64(s.AckedBatches) / float64(max(s.OfferedBatches, 1)); share < d.AckedShareMin {
+		j.Missed("%.4f of the offered batches were acknowledged in time, the scenario demands %.4f", share, d.AckedShareMin)
+	}
+	for _, k := range s.Kills {
+		r.judgeKill(k, d)
+	}
+	for _, rep := range s.Replicas {
+		if limit := d.ReadableMax; limit > 0 && !r.outcome.Interrupted && r.polled() {
+			if rep.ReadableMs == nil || *rep.ReadableMs > ms(limit) {
+				j.Missed("%s held everything %s after the load had stopped, the scenario demands %v", rep.Node, msText(rep.ReadableMs), limit)
+			}
+		}
+		if rep.RssAnonMaxBytes != nil && d.RssAnonMaxBytes > 0 && *rep.RssAnonMaxBytes > d.RssAnonMaxBytes {
+			j.Missed("%s used %d MiB of anonymous memory, the scenario allows %d", rep.Node, *rep.RssAnonMaxBytes>>20, d.RssAnonMaxBytes>>20)
+		}
+	}
+	if d.ExtraViewChangesMax != nil {
+		if extra := int(s.ViewChanges) - r.primaryFaults; extra > *d.ExtraViewChangesMax {
+			j.Missed("%d view changes, %d faults met a primary; the scenario allows %d more", s.ViewChanges, r.primaryFaults, *d.ExtraViewChangesMax)
+		}
+	}
+}
+
+func (r *session) judgeKill(k results.KillSummary, d Demands) {
+	j := &r.judge
+	if k.Role == results.RolePrimary && k.AtMs >= 0 {
+		if d.PrimaryGapMax > 0 && k.GapWithoutAckMs > ms(d.PrimaryGapMax) {
+			j.Missed("%.0f ms without an acknowledgement around the kill of the primary %s at %.1f s, the scenario allows %v",
+				k.GapWithoutAckMs, k.Node, k.AtMs/1e3, d.PrimaryGapMax)
+		}
+		if d.FirstAckMax > 0 && (k.FirstAckMs == nil || *k.FirstAckMs > ms(d.FirstAckMax)) {
+			j.Missed("the first acknowledgement after the kill of the primary %s at %.1f s came after %s, the scenario demands %v",
+				k.Node, k.AtMs/1e3, msText(k.FirstAckMs), d.FirstAckMax)
+		}
+	}
+	if d.CatchupMax > 0 && k.CaughtUpMs != nil && *k.CaughtUpMs > ms(d.CatchupMax) {
+		j.Missed("%s caught up %.0f ms after its restart, the scenario demands %v", k.Node, *k.CaughtUpMs, d.CatchupMax)
+	}
+}
+
+// polled says whether nodes were asked for their status: the memory target has none to ask.
+func (r *session) polled() bool { return r.scenario.Target == targetBuiltin }
+
+func ms(d duration) float64 { return float64(d) / 1e6 }

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"rejoin/results"
+)
+
+// commandLine is every command and flag; kong reads it.
+type commandLine struct {
+	Results string `help:"Folder that holds the runs, one folder each." default:"results" type:"path" placeholder:"DIR"`
+
+	Run     runCommand     `cmd:"" help:"Run a scenario end to end: start nodes, drive load, kill nodes, verify every replica, draw, judge."`
+	Verify  verifyCommand  `cmd:"" help:"Check a run's ledger once more against its nodes' data directories."`
+	Report  reportCommand  `cmd:"" help:"Redraw a run's plots from its folder."`
+	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
+	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
+	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
+	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
+	Node    nodeCommand    `cmd:"" help:"Run one node of the replicated log."`
+	Version versionCommand `cmd:"" help:"Print commit, state of the checkout and Go version."`
+}
+
+const description = `Rejoin benchmarks replicated logs through kills and restarts, and proves that nothing acknowledged was lost.
+
+Begin with
+
+    bench run      three nodes, each killed once; about two minutes
+    bench list     its verdict; open results/latest/plots/latency.svg
+
+Exit codes: 0 pass, 1 a demand of the scenario was missed, 2 usage, 3 loss, duplication, reordering or divergence, 4 stuck,
+5 invalid (generator or machine too weak to tell), 130 interrupted.`
+
+// environment is what a command gets from main.
+type environment struct {
+	ctx     context.Context // done at the first SIGINT or SIGTERM
+	out     io.Writer
+	errs    io.Writer
+	results string
+	args    []string
+}
+
+// exitError ends the program with a code of its own.
+type exitError struct {
+	code int
+	err  error // nil: everything has been said already
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage is a refusal of what the user asked for: exit code 2.
+func usage(format string, args ...any) error {
+	return &exitError{results.ExitUsage, fmt.Errorf(format, args...)}
+}
+
+func main() {
+	ctx, stop := withSignals(context.Background())
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// withSignals makes the first SIGINT or SIGTERM end the context, and the second one the program.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		if _, again := <-signals; again {
+			os.Exit(results.ExitInterrupted) // child processes die with this one
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
+}
+
+// run is main without the process: it returns the exit code.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	var line commandLine
+	exited := -1
+	parser, err := kong.New(&line, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs),
+		kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}), kong.UsageOnError())
+	if err != nil {
+		panic("bench: command line is malformed: " + err.Error())
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 { // --help has printed
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "bench: %v; bench --help shows commands, bench COMMAND --help its flags\n", err)
+		return results.ExitUsage
+	}
+	err = parsed.Run(&environment{ctx: ctx, out: out, errs: errs, results: line.Results, args: args})
+	return exitCode(err, errs)
+}
+
+func exitCode(err error, errs io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	code := results.ExitUsage // a command that could not do its work
+	var exit *exitError
+	if errors.As(err, &exit) {
+		code = exit.code
+		err = exit.err
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "bench: %v\n", err)
+	}
+	return code
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"rejoin/server"
+)
+
+// Environment variables that hold secrets, or name files that do. Secrets never come by flag: a command line is public.
+const (
+	envSecret = "REJOIN_CLUSTER_SECRET"
+	envToken  = "REJOIN_TOKEN"
+)
+
+// goMaxProcsMin of a node: a goroutine that waits for fdatasync keeps its P for a while.
+const goMaxProcsMin = 4
+
+type nodeCommand struct {
+	Cluster    string `required:"" help:"Cluster file (YAML): nodes, addresses, topics, limits." type:"existingfile" placeholder:"FILE"`
+	ID         int    `required:"" help:"This node's id in the cluster file, from 0." name:"id" placeholder:"N"`
+	Data       string `required:"" help:"Data directory; made and formatted if it is empty." type:"path" placeholder:"DIR"`
+	Profile    string `help:"Profile the whole life of the node: cpu, mem, mutex, block, trace, goroutine or clock. Written at SIGTERM." placeholder:"MODE"`
+	ProfileDir string `help:"Where the profile goes." default:"." type:"path" placeholder:"DIR"`
+	Log        string `help:"Lowest level of log lines on stderr: debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
+}
+
+// Help is shown by bench node --help.
+func (nodeCommand) Help() string {
+	return `The node serves until SIGTERM or SIGINT, then answers what is durable, flushes and exits 0 within 5 s.
+
+Secrets come from the environment: REJOIN_CLUSTER_SECRET (or REJOIN_CLUSTER_SECRET_FILE) guards the peer plane, REJOIN_TOKEN (or
+REJOIN_TOKEN_FILE) the client plane. Both are needed to listen beyond loopback.
+
+Example:  bench node --cluster cluster.yaml --id 0 --data data/n0`
+}
+
+// Run serves until the context ends.
+func (c *nodeCommand) Run(env *environment) error {
+	config, err := server.LoadConfig(c.Cluster)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if c.ID < 0 || c.ID >= len(config.Nodes) {
+		return usage("the cluster file has nodes 0 to %d, not %d; pass one of them as --id", len(config.Nodes)-1, c.ID)
+	}
+	secret, err := secretOf(envSecret)
+	if err != nil {
+		return usage("%w", err)
+	}
+	token, err := secretOf(envToken)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err := config.CheckExposure(c.ID, secret != "", token != ""); err != nil {
+		return usage("%w", err)
+	}
+	if runtime.GOMAXPROCS(0) < goMaxProcsMin {
+		runtime.GOMAXPROCS(goMaxProcsMin)
+	}
+	stopProfile, err := startProfile(c.Profile, c.ProfileDir)
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer stopProfile()
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Log)); err != nil {
+		return usage("log level: %w", err)
+	}
+	logger := slog.New(slog.NewTextHandler(env.errs, &slog.HandlerOptions{Level: level}))
+	err = serve(env.ctx, nodeOptions{Config: config, ID: c.ID, Dir: c.Data, Secret: []byte(secret), Token: token, Logger: logger})
+	if err != nil {
+		return fmt.Errorf("node %d: %w", c.ID, explain(err, c.Data))
+	}
+	return nil
+}
+
+// secretOf reads a secret from its variable or from the file that NAME_FILE names; never both.
+func secretOf(name string) (string, error) {
+	value, path := os.Getenv(name), os.Getenv(name+"_FILE")
+	switch {
+	case value != "" && path != "":
+		return "", fmt.Errorf("both %s and %s_FILE are set; unset one", name, name)
+	case path == "":
+		return value, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the secret that %s_FILE names: %w", name, err)
+	}
+	value = strings.TrimRight(string(text), "\r\n")
+	if value == "" {
+		return "", fmt.Errorf("the file %s that %s_FILE names is empty; put the secret into it", path, name)
+	}
+	return value, nil
+}
+
+// explain adds to failures of the machine what to do about them.
+func explain(err error, dir string) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; another process, perhaps an earlier node, holds that port: stop it or change listen in the cluster file", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%w; no interface of this machine has that address: correct listen in the cluster file", err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w; the disk under %s is full: free space and start the node again, what was acknowledged is kept", err, dir)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w; this user may not use %s: correct its owner or pass another --data", err, dir)
+	case errors.Is(err, syscall.EMFILE):
+		return fmt.Errorf("%w; too few open files are allowed: raise ulimit -n", err)
+	}
+	return err
+}

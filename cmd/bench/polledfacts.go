@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"rejoin/results"
+)
+
+// polledFacts is what the status samples of a run tell, seen from outside the nodes.
+type polledFacts struct {
+	// readableMs is for each node the time from load stop to the first poll that shows all that was committed in the end.
+	readableMs map[string]*float64
+
+	// views are those, other than the one in which the load began, in which some node was seen as primary before the quiet phase ended.
+	views map[int64]bool
+}
+
+// readStatus reads the samples once.
+func (r *session) readStatus() (polledFacts, error) {
+	facts := polledFacts{map[string]*float64{}, map[int64]bool{}}
+	highest := int64(0)
+	for _, s := range r.finalStatus {
+		if s.CommitOp != nil {
+			highest = max(highest, *s.CommitOp)
+		}
+	}
+	reader, err := r.folder.OpenStatus()
+	if err != nil {
+		return facts, fmt.Errorf("read status samples: %w", err)
+	}
+	defer reader.Close()
+	for {
+		s, err := reader.Next()
+		if err == io.EOF {
+			return facts, nil
+		}
+		if err != nil {
+			return facts, fmt.Errorf("read status samples: %w", err)
+		}
+		if !s.Up || s.View == nil || s.CommitOp == nil {
+			continue
+		}
+		inRun := s.TNs >= 0 && (r.quietEndNs == 0 || s.TNs <= r.quietEndNs)
+		if inRun && s.Role == results.RolePrimary && *s.View != r.firstView {
+			facts.views[*s.View] = true
+		}
+		if r.quietEndNs > 0 && s.TNs >= r.outcome.StopNs && *s.CommitOp >= highest && facts.readableMs[s.Node] == nil {
+			facts.readableMs[s.Node] = new(float64(s.TNs-r.outcome.StopNs) / 1e6)
+		}
+	}
+}
+
+// viewOf is the view of the primary.
+func viewOf(all []results.Status) int64 {
+	if primary, known := primaryOf(all); known {
+		return *all[primary].View
+	}
+	return 0
+}

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"rejoin/results"
+	"rejoin/server/api"
+)
+
+const (
+	pollInterval  = 20 * time.Millisecond
+	pollTimeout   = 250 * time.Millisecond // a stopped node accepts and never answers
+	rssInterval   = time.Second
+	pollBytesMax  = 1 << 20
+	caughtUpDelay = 200 * time.Millisecond // caught up: commit at or above what any node had shown so long before
+)
+
+// poller asks every node for its status, each by its own client address and in its own goroutine, so that a dead or stopped node delays no
+// other. It writes the samples and judges when a restarted node has caught up.
+type poller struct {
+	out    *results.StatusWriter
+	record *recorder
+	client *http.Client
+	nodes  []*polled
+
+	mu sync.Mutex
+	// shown is the highest commit any node had shown, by time: both rise.
+	shown []shownCommit
+	err   error
+}
+
+// polled is one node as the poller sees it. Fields below mu belong to the poller's mutex.
+type polled struct {
+	id      int
+	url     string
+	token   string
+	last    results.Status
+	lastNs  int64 // raw CLOCK_MONOTONIC of the last answer
+	pid     int   // 0: no process
+	life    *watchedLife
+	rssMax  int64
+	lastRss int64
+}
+
+// watchedLife is a restarted process on its way back.
+type watchedLife struct {
+	startedNs                       int64
+	answered, roleKnown, caughtUpAt bool
+}
+
+type shownCommit struct{ atNs, commit int64 }
+
+func newPoller(out *results.StatusWriter, record *recorder, addresses []string, token string) *poller {
+	p := &poller{out: out, record: record, client: &http.Client{Timeout: pollTimeout}}
+	for id, address := range addresses {
+		p.nodes = append(p.nodes, &polled{id: id, url: "http://" + address + "/v1/cluster", token: token})
+	}
+	return p
+}
+
+// run polls until ctx is done.
+func (p *poller) run(ctx context.Context) {
+	var wait sync.WaitGroup
+	for _, n := range p.nodes {
+		wait.Go(func() { p.pollNode(ctx, n) })
+	}
+	wait.Wait()
+	p.client.CloseIdleConnections()
+}
+
+func (p *poller) pollNode(ctx context.Context, n *polled) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var rssAt time.Time
+	for {
+		status, err := p.ask(ctx, n)
+		atNs := monoNow()
+		if ctx.Err() != nil {
+			return
+		}
+		sample := sampleOf(n.id, status, err)
+		if time.Since(rssAt) >= rssInterval {
+			rssAt = time.Now()
+			sample.RssAnonBytes = rssAnonOf(p.pidOf(n))
+		}
+		p.take(n, sample, atNs)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// ask reads what a node says of itself.
+func (p *poller) ask(ctx context.Context, n *polled) (api.NodeStatus, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url, nil)
+	if err != nil {
+		return api.NodeStatus{}, err
+	}
+	if n.token != "" {
+		request.Header.Set("Authorization", "Bearer "+n.token)
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return api.NodeStatus{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, pollBytesMax))
+	if err != nil {
+		return api.NodeStatus{}, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return api.NodeStatus{}, fmt.Errorf("status %d", response.StatusCode)
+	}
+	var cluster api.ClusterStatus
+	if err := json.Unmarshal(body, &cluster); err != nil {
+		return api.NodeStatus{}, err
+	}
+	for _, s := range cluster.Nodes {
+		if s.Node == n.id && cluster.Node == n.id {
+			return s, nil
+		}
+	}
+	return api.NodeStatus{}, fmt.Errorf("node %d answered at the address of node %d", cluster.Node, n.id)
+}
+
+// sampleOf sums the ops of all partitions; role, view and state are those of the first.
+func sampleOf(id int, s api.NodeStatus, err error) results.Status {
+	sample := results.Status{Node: results.NodeName(id)}
+	if err != nil || len(s.Partitions) == 0 {
+		return sample
+	}
+	var head, commit, known int64
+	for _, part := range s.Partitions {
+		head += int64(part.Head)
+		commit += int64(part.Commit)
+		known += int64(part.KnownCommit)
+	}
+	first := s.Partitions[0]
+	sample.Up = true
+	sample.Role, sample.State = string(first.Role), string(first.State)
+	sample.View, sample.HeadOp, sample.CommitOp, sample.KnownCommit = new(int64(first.View)), &head, &commit, &known
+	return sample
+}
+
+// take books a sample: it writes it, and sees whether a restarted node has come a step further.
+func (p *poller) take(n *polled, sample results.Status, atNs int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if base, known := p.record.base(); known {
+		sample.TNs = atNs - base
+		if err := p.out.Write(sample); err != nil && p.err == nil {
+			p.err = err
+		}
+	}
+	if sample.RssAnonBytes != nil {
+		n.rssMax = max(n.rssMax, *sample.RssAnonBytes)
+	}
+	n.last = sample
+	if !sample.Up {
+		return
+	}
+	n.lastNs = atNs
+	if life := n.life; life != nil {
+		p.follow(n, life, sample, atNs)
+	}
+	if highest := p.shownAt(atNs); *sample.CommitOp > highest {
+		p.shown = append(p.shown, shownCommit{atNs, *sample.CommitOp})
+	}
+}
+
+// follow notes first answer, role and caught up of a restarted node, each once.
+func (p *poller) follow(n *polled, life *watchedLife, sample results.Status, atNs int64) {
+	note := func(done *bool, kind results.Kind) {
+		if !*done {
+			*done = true
+			p.record.write(results.Event{TMonoNs: atNs, Kind: kind, Node: sample.Node, Role: sample.Role, View: sample.View,
+				OpTo: sample.CommitOp, DurationNs: new(atNs - life.startedNs)})
+		}
+	}
+	note(&life.answered, results.KindFirstAnswer)
+	if sample.Role == results.RolePrimary || sample.Role == results.RoleBackup {
+		note(&life.roleKnown, results.KindRoleKnown)
+	}
+	if *sample.CommitOp >= p.shownAt(atNs-int64(caughtUpDelay)) {
+		note(&life.caughtUpAt, results.KindCaughtUp)
+	}
+}
+
+// shownAt is the highest commit that any node had shown at a time.
+func (p *poller) shownAt(ns int64) int64 {
+	for i := len(p.shown) - 1; i >= 0; i-- {
+		if p.shown[i].atNs <= ns {
+			return p.shown[i].commit
+		}
+	}
+	return 0
+}
+
+// watch follows a new process of a node; restarted says whether it has to catch up.
+func (p *poller) watch(node, pid int, startedNs int64, restarted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.nodes[node]
+	n.pid, n.lastNs, n.last = pid, 0, results.Status{Node: results.NodeName(node)}
+	n.life = nil
+	if restarted {
+		n.life = &watchedLife{startedNs: startedNs}
+	}
+}
+
+// gone says that a process of a node has ended; its successor may already be watched.
+func (p *poller) gone(node, pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.nodes[node]
+	if n.pid != pid {
+		return
+	}
+	n.pid, n.life, n.last = 0, nil, results.Status{Node: results.NodeName(node)}
+}
+
+func (p *poller) pidOf(n *polled) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return n.pid
+}
+
+// view is a snapshot of all nodes' last samples.
+func (p *poller) view() []results.Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []results.Status
+	for _, n := range p.nodes {
+		all = append(all, n.last)
+	}
+	return all
+}
+
+// catchingUp names the restarted nodes that have not caught up yet.
+func (p *poller) catchingUp() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, n := range p.nodes {
+		if n.life != nil && !n.life.caughtUpAt {
+			names = append(names, results.NodeName(n.id))
+		}
+	}
+	return names
+}
+
+// rssMaxOf is the highest RssAnon of a node, nil if it was never read.
+func (p *poller) rssMaxOf(node int) *int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v := p.nodes[node].rssMax; v > 0 {
+		return &v
+	}
+	return nil
+}
+
+// rssAnonOf reads a process's anonymous memory; nil if it is gone.
+func rssAnonOf(pid int) *int64 {
+	if pid == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, "RssAnon:")
+		if !ok {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+		if err != nil {
+			return nil
+		}
+		return new(kib << 10)
+	}
+	return nil
+}

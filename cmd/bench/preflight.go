@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rejoin/results"
+)
+
+// Ports of the harness: below the ephemeral range, so that no outgoing connection can take a dead node's port.
+const (
+	portFirst = 17000
+	portLast  = 17999
+)
+
+const (
+	openFilesMin   = 1024
+	diskSlack      = 2 // beside the frames: preallocated segments, ledgers, plots
+	diskSlackBytes = 1 << 30
+)
+
+// preflight looks for what would spoil the run, and says it before anything is started.
+func (r *session) preflight(context.Context) error {
+	for _, w := range r.run.Found.Warnings() {
+		r.warn("%s", w)
+	}
+	if r.scenario.Target == targetMemory {
+		r.system = newMemorySystem(r.scenario.Nodes, r.record)
+		return nil
+	}
+	if err := raiseOpenFiles(); err != nil {
+		return err
+	}
+	if err := r.checkDisk(); err != nil {
+		return err
+	}
+	for _, w := range oldNodes(r.folder) {
+		r.warn("%s", w)
+	}
+	ports, err := freePorts(3 * r.scenario.Nodes)
+	if err != nil {
+		return err
+	}
+	r.say.line("preflight: %d cores, %s free on %s, ports %d to %d", r.run.Found.Cores, bytesText(r.run.Found.DiskFreeBytes),
+		r.run.Found.FileSystem, ports[0], ports[len(ports)-1])
+	r.system, err = newBuiltinSystem(r, ports)
+	return err
+}
+
+// diskNeeded is what the nodes will write together, with slack.
+func (s Scenario) diskNeeded() int64 {
+	batches := s.batchesPerS() * time.Duration(s.Duration).Seconds()
+	if s.Overload {
+		batches = min(batches, 15_000*time.Duration(s.Duration).Seconds()) // beyond any disk's rate here
+	}
+	frames := batches * float64(frameBytesOf(s.BatchMessages, s.PayloadBytes)) * float64(s.Nodes)
+	return int64(frames) + int64(s.Nodes)*diskSlack*max(s.Cluster.SegmentBytes, 64<<20) + diskSlackBytes
+}
+
+func (r *session) checkDisk() error {
+	free := r.run.Found.DiskFreeBytes
+	need := r.scenario.diskNeeded()
+	if free != nil && *free < need {
+		return fmt.Errorf("the disk under %s has %s free and the run may write %s: free space, bench clean removes old runs, or pass --results on another disk",
+			r.folder.Data(), bytesText(free), bytesText(&need))
+	}
+	return nil
+}
+
+func bytesText(n *int64) string {
+	if n == nil {
+		return "unknown"
+	}
+	switch v := float64(*n); {
+	case v >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", v/(1<<30))
+	case v >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", v/(1<<20))
+	}
+	return fmt.Sprintf("%d bytes", *n)
+}
+
+// raiseOpenFiles lifts the soft limit to the hard one; nodes inherit it.
+func raiseOpenFiles() error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("read the limit of open files: %w", err)
+	}
+	if limit.Max < openFilesMin {
+		return fmt.Errorf("only %d open files are allowed here and a run needs %d: raise the hard limit (ulimit -Hn)", limit.Max, openFilesMin)
+	}
+	if limit.Cur < openFilesMin {
+		limit.Cur = min(limit.Max, 65536)
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			return fmt.Errorf("raise the limit of open files to %d: %w", limit.Cur, err)
+		}
+	}
+	return nil
+}
+
+// freePorts finds ports nobody listens on. Each is probed by binding it as a node would.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for port := portFirst; port <= portLast && len(ports) < n; port++ {
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			continue
+		}
+		listener.Close()
+		ports = append(ports, port)
+	}
+	if len(ports) < n {
+		return nil, fmt.Errorf("only %d of the ports %d to %d are free and %d are needed: other runs or programs hold them; stop those", len(ports), portFirst, portLast, n)
+	}
+	return ports, nil
+}
+
+// oldNodes looks for node processes of runs under the same results folder. Orphans are ended, by their own pid and only if they are ours
+// beyond doubt; nodes of a run that goes on are reported.
+func oldNodes(folder results.Folder) []string {
+	root, err := filepath.Abs(filepath.Dir(folder.Dir))
+	if err != nil {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var sentences []string
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !isNodeUnder(pid, root) {
+			continue
+		}
+		if parentOf(pid) != 1 {
+			sentences = append(sentences, fmt.Sprintf("process %d is a node of a run that goes on: both runs will disturb each other's figures", pid))
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
+			sentences = append(sentences, fmt.Sprintf("process %d was a node of an earlier run whose harness is gone; it was ended", pid))
+		}
+	}
+	return sentences
+}
+
+// isNodeUnder tells a process by its command line: bench node --cluster FILE, with FILE in a run folder under root.
+func isNodeUnder(pid int, root string) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return false
+	}
+	args := strings.Split(string(line), "\x00")
+	return len(args) > 3 && args[1] == "node" && args[2] == "--cluster" && strings.HasPrefix(args[3], root+"/")
+}
+
+// parentOf is the parent's pid, -1 if the process is gone.
+func parentOf(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "PPid:"); ok {
+			if n, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSpawnedProcessSurvivesItsStarter starts a child from a goroutine whose thread ends at once: a parent-death signal tied to that thread
+// would kill it.
+func TestSpawnedProcessSurvivesItsStarter(t *testing.T) {
+	s := newSpawner()
+	defer s.close()
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: cmd, pid: cmd.Process.Pid, exited: make(chan struct{})}
+	go p.wait()
+	if !p.alive() {
+		t.Fatal("the child is gone")
+	}
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.awaitExit(t.Context(), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if !p.status.Signaled() || p.status.Signal() != syscall.SIGKILL || p.exitWords() != "killed by SIGKILL" {
+		t.Errorf("wait status %x: %s", p.status, p.exitWords())
+	}
+}
+
+func TestSpawnerTakesItsChildrenAlong(t *testing.T) {
+	s := newSpawner()
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	if err := cmd.Wait(); err == nil {
+		t.Error("the child ended by itself")
+	}
+	if err := s.start(exec.Command("true")); err == nil {
+		t.Error("a closed spawner started a process")
+	}
+}
+
+func TestFreePorts(t *testing.T) {
+	ports, err := freePorts(9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, p := range ports {
+		if p < portFirst || p > portLast || seen[p] {
+			t.Errorf("port %d", p)
+		}
+		seen[p] = true
+	}
+	if _, err := freePorts(portLast - portFirst + 2); err == nil {
+		t.Error("more ports were found than there are")
+	}
+}
+
+func TestIsSegmentName(t *testing.T) {
+	for name, want := range map[string]bool{"00000000000000000001.seg": true, "next.seg": false, "next-2.seg": false, "00000000000000000001.idx": false, ".seg": false} {
+		if isSegmentName(filepath.Base(name)) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"rejoin/plots"
+	"rejoin/results"
+)
+
+type reportCommand struct {
+	Of string `arg:"" name:"run" optional:"" help:"Folder, name, or latest." default:"latest"`
+}
+
+// Run draws again and names the files.
+func (c *reportCommand) Run(env *environment) error {
+	folder, err := results.Open(env.results, c.Of)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err := drawFigures(folder); err != nil {
+		fmt.Fprintf(env.errs, "bench: %v\n", err)
+	}
+	for _, name := range plots.Names() {
+		fmt.Fprintln(env.out, filepath.Join(folder.Plots(), name+".svg"))
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"rejoin/results"
+)
+
+type runCommand struct {
+	Scenario string         `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate) or a YAML file. Default: quick."`
+	Target   string         `help:"System to drive: builtin (our log, as node processes) or memory (this process; tries the harness itself)." placeholder:"NAME"`
+	Rate     int            `help:"Offered messages a second, all producers together." placeholder:"N"`
+	Duration *time.Duration `help:"Length of the load, such as 90s." placeholder:"TIME"`
+	Seed     uint64         `help:"Seed of payload, jitter and arrivals; 0 draws one and prints it." placeholder:"N"`
+	From     string         `help:"Repeat a run by its run.json: a folder, its name, or latest. Other flags override." placeholder:"RUN"`
+	Keep     bool           `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
+	Profile  string         `help:"Profile harness and nodes from the start: cpu, mem, mutex, block, trace, goroutine or clock. Files in RUN/profiles." placeholder:"MODE"`
+	Quiet    bool           `help:"Print only the verdict and its reasons." short:"q"`
+}
+
+// Help is shown by bench run --help.
+func (runCommand) Help() string {
+	return `One run: preflight, a baseline of the generator alone, nodes up, load with faults, a quiet phase, every replica read and compared with what
+was acknowledged (live, alone, and from the files after a SIGKILL of all), plots, verdict. Everything lands in results/<utc>-<target>-<scenario>/.
+
+Examples:
+  bench run                             three nodes, each killed once; about two minutes
+  bench run rejoin-360                  the reference schedule; about eight minutes and 9 GB of disk
+  bench run steady --rate 60000         no faults, twice the load
+  bench run quick --target memory       tries the harness without a cluster
+  bench run --from latest               the last run again, same seed
+
+Ctrl-C stops the nodes, writes and draws what is known, and exits 130; a second one ends at once.`
+}
+
+// Run runs a scenario and exits with its verdict.
+func (c *runCommand) Run(env *environment) error {
+	s, seed, err := c.asked(env)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err := checkProfile(c.Profile); err != nil {
+		return usage("%w", err)
+	}
+	run, err := newSession(env, c, s, seed)
+	if err != nil {
+		return usage("%w", err)
+	}
+	code, err := run.perform(env.ctx)
+	if err != nil {
+		return &exitError{code, err}
+	}
+	if code != results.ExitPass {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// asked settles scenario and seed: a named one or that of an earlier run, then the flags.
+func (c *runCommand) asked(env *environment) (Scenario, uint64, error) {
+	s, seed, err := c.base(env)
+	if err != nil {
+		return Scenario{}, 0, err
+	}
+	if c.Target != "" {
+		s.Target = c.Target
+	}
+	if c.Rate != 0 {
+		s.MessagesPerS = c.Rate
+	}
+	if c.Duration != nil {
+		s = s.withDuration(*c.Duration)
+	}
+	if c.Seed != 0 {
+		seed = c.Seed
+	}
+	for seed == 0 {
+		var b [8]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return Scenario{}, 0, fmt.Errorf("draw a seed: %w", err)
+		}
+		seed = binary.LittleEndian.Uint64(b[:]) >> 16 // short enough to type
+	}
+	return s, seed, s.validate()
+}
+
+func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
+	if c.From == "" {
+		name := c.Scenario
+		if name == "" {
+			name = defaultScenario
+		}
+		s, err := loadScenario(name)
+		return s, 0, err
+	}
+	if c.Scenario != "" {
+		return Scenario{}, 0, errors.New("pass either a scenario or --from RUN")
+	}
+	folder, err := results.Open(env.results, c.From)
+	if err != nil {
+		return Scenario{}, 0, err
+	}
+	before, err := folder.ReadRun()
+	if err != nil {
+		return Scenario{}, 0, err
+	}
+	s, err := parseScenario(before.Asked.Scenario)
+	if err != nil {
+		return Scenario{}, 0, fmt.Errorf("scenario of %s: %w", folder.Name(), err)
+	}
+	return s, before.Asked.Seed, nil
+}
+
+// withDuration changes the length of the load; faults that would lie behind it fall away.
+func (s Scenario) withDuration(d time.Duration) Scenario {
+	s.Duration = duration(d)
+	if s.Warmup >= s.Duration {
+		s.Warmup = s.Duration / 10
+	}
+	var kept []Fault
+	for _, f := range s.Faults {
+		if f.At.Before || f.At.After < d {
+			kept = append(kept, f)
+		}
+	}
+	s.Faults = kept
+	return s
+}
+
+// perform is the run from end to end. Whatever happens after the folder exists is written into it. The code is the verdict's; the error,
+// if any, is what kept the run from reaching one.
+func (r *session) perform(ctx context.Context) (code int, err error) {
+	defer func() {
+		if stopErr := r.stop(ctx.Err() == nil); stopErr != nil && err == nil {
+			r.warn("%v", stopErr)
+		}
+	}()
+	steps := []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"preflight", r.preflight},
+		{"baseline", r.baseline},
+		{"start", r.start},
+		{"load", r.load},
+		{"quiet", r.quiet},
+		{"verify", r.verify},
+	}
+	for _, step := range steps {
+		if err = step.do(ctx); err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		r.judge.Interrupt("interrupted by the user")
+		err = nil
+	}
+	return r.conclude(err)
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rejoin/loadgen"
+	"rejoin/loadgen/target/memory"
+	"rejoin/plots"
+	"rejoin/results"
+)
+
+// bench runs a command line and returns its code and what it printed.
+func bench(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	var out bytes.Buffer
+	code := run(t.Context(), args, &out, &out)
+	return code, out.String()
+}
+
+// memoryScenario is a short load with a kill and a stop, written to a file.
+func memoryScenario(t *testing.T, extra string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mini.yaml")
+	text := `name: mini
+target: memory
+producers: 4
+batch_messages: 10
+messages_per_s: 4000
+warmup: 200ms
+duration: 2s
+quiet_max: 1s
+faults:
+  - {at: 500ms, kill: primary, restart_after: 300ms}
+  - {at: 1s, stop: backup, cont_after: 200ms}
+` + extra
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRunMemory(t *testing.T) {
+	root := t.TempDir()
+	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {acked_share_min: 0.999, late_p99_max: 1s}"), "--seed", "7")
+	if code != results.ExitPass {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	folder, err := results.Open(root, "latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := folder.ReadSummary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.OfferedBatches != 800 || s.AckedBatches != 800 {
+		t.Errorf("offered %d, acknowledged %d; the timetable holds 800", s.OfferedBatches, s.AckedBatches)
+	}
+	if len(s.Kills) != 1 || s.Kills[0].Role != results.RolePrimary || s.Kills[0].FirstAckMs == nil || s.Kills[0].GapWithoutAckMs < 50 {
+		t.Errorf("kills are %+v; the memory target is without a primary for 100 ms", s.Kills)
+	}
+	for _, r := range s.Replicas {
+		if r.VerifiedBatches != 800 {
+			t.Errorf("%s verified %d batches", r.Node, r.VerifiedBatches)
+		}
+	}
+	for _, name := range append(figureFiles(), "run.json", "bench.txt", "latency.hlog", "events.ndjson", "rates.ndjson") {
+		if st, err := os.Stat(filepath.Join(folder.Dir, name)); err != nil || st.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if folder.HasData() {
+		t.Error("data directories are kept after a pass")
+	}
+	code, again := bench(t, "--results", root, "run", "--from", "latest", "--quiet", "--duration", "1s")
+	if code != results.ExitPass || strings.Count(again, "\n") != 1 {
+		t.Errorf("--from: exit code %d\n%s", code, again)
+	}
+}
+
+func figureFiles() []string {
+	var files []string
+	for _, name := range plots.Names() {
+		files = append(files, filepath.Join("plots", name+".svg"), filepath.Join("plots", name+".png"))
+	}
+	return files
+}
+
+func TestRunMissesDemand(t *testing.T) {
+	root := t.TempDir()
+	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {primary_gap_max: 1ms, late_p99_max: 1s}"))
+	if code != results.ExitMissed || !strings.Contains(out, "without an acknowledgement around the kill of the primary") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestRunFindsPlantedFaults makes the log misbehave at reading and expects the run to say so by its exit code.
+func TestRunFindsPlantedFaults(t *testing.T) {
+	for _, test := range []struct {
+		fault memory.Fault
+		code  int
+	}{
+		{memory.FaultLost, results.ExitLoss}, {memory.FaultDuplicated, results.ExitLoss}, {memory.FaultReordered, results.ExitLoss},
+		{memory.FaultCorrupted, results.ExitLoss}, {memory.FaultForeign, results.ExitLoss}, {memory.FaultDiverged, results.ExitLoss},
+		{memory.FaultTruncated, results.ExitStuck}, {memory.FaultUnreadable, results.ExitStuck},
+	} {
+		t.Run(test.fault.String(), func(t *testing.T) {
+			log := memory.New(memory.Options{})
+			outcome, err := loadgen.Run(t.Context(), loadgen.Options{Target: log, LedgerDir: filepath.Join(t.TempDir(), "ledger"), Producers: 2,
+				BatchMessages: 5, RatePerS: 1000, Duration: 200e6, Seed: 3, OvershootSamples: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log.Plant(test.fault, "m1")
+			report, err := loadgen.Verify(t.Context(), log, loadgen.VerifyOptions{Ledgers: outcome.Ledgers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var judge results.Judge
+			judgeVerification(&judge, report)
+			if _, code := judge.Verdict(); code != test.code {
+				t.Errorf("exit code %d, want %d: %v", code, test.code, judge.Reasons())
+			}
+		})
+	}
+}
+
+func TestInterruptedRun(t *testing.T) {
+	root := t.TempDir()
+	scenario := memoryScenario(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &cancelOn{word: "load:", cancel: cancel}
+	code := run(ctx, []string{"--results", root, "run", scenario}, out, out)
+	if code != results.ExitInterrupted {
+		t.Fatalf("exit code %d\n%s", code, out.text.String())
+	}
+	folder, err := results.Open(root, "latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := folder.ReadSummary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := folder.ReadRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Verdict != results.Interrupted || run.Status != results.StatusInterrupted || s.AckedBatches == 0 {
+		t.Errorf("verdict %s, status %s, %d acknowledged", s.Verdict, run.Status, s.AckedBatches)
+	}
+}
+
+// cancelOn cancels when a word is printed for the first time.
+type cancelOn struct {
+	word   string
+	cancel func()
+	text   bytes.Buffer
+}
+
+func (c *cancelOn) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(c.word)) {
+		c.cancel()
+	}
+	return c.text.Write(p)
+}
+
+func TestUsage(t *testing.T) {
+	root := t.TempDir()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run", "quack"}, "built in are"},
+		{[]string{"run", "--from", "latest"}, "no run folder"},
+		{[]string{"run", "quick", "--from", "latest"}, "either a scenario or --from"},
+		{[]string{"run", "--target", "kafka"}, "is unknown"},
+		{[]string{"run", "--profile", "everything"}, "profile mode"},
+		{[]string{"run", "--rate", "many"}, "--rate"},
+		{[]string{"frobnicate"}, "unexpected argument"},
+		{[]string{"verify"}, "start one with bench run"},
+		{[]string{"report", "yesterday"}, "bench list shows"},
+		{[]string{"clean"}, "name the runs to remove"},
+		{[]string{"dump", filepath.Join(root, "nothing.seg")}, "no such file"},
+		{[]string{"node", "--cluster", filepath.Join(root, "none.yaml"), "--id", "0", "--data", root}, "none.yaml"},
+	} {
+		code, out := bench(t, append([]string{"--results", root}, test.args...)...)
+		if code != results.ExitUsage || !strings.Contains(out, test.want) {
+			t.Errorf("%v: exit code %d, want %q in:\n%s", test.args, code, test.want, out)
+		}
+	}
+}
+
+// TestHelp holds every command to having a help with examples of itself that parse.
+func TestHelp(t *testing.T) {
+	code, out := bench(t, "--help")
+	if code != 0 || !strings.Contains(out, "bench run") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "node", "version"} {
+		if code, out := bench(t, command, "--help"); code != 0 || !strings.Contains(out, "Usage: bench "+command) {
+			t.Errorf("%s: exit code %d\n%s", command, code, out)
+		}
+	}
+}
+
+func TestListCleanVersion(t *testing.T) {
+	root := t.TempDir()
+	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "no runs") {
+		t.Errorf("empty list: %s", out)
+	}
+	if code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s}"), "--quiet", "--duration", "1s"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "pass") || !strings.Contains(out, "memory-mini") {
+		t.Errorf("list: %s", out)
+	}
+	if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, "are gone") {
+		t.Errorf("verify: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "--results", root, "report"); code != 0 || !strings.Contains(out, "latency.svg") {
+		t.Errorf("report: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "dump", filepath.Join(root, "latest", "ledger", "p0000.ledger"), "--max", "3"); code != 0 || strings.Count(out, "\n") != 3 {
+		t.Errorf("dump: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "--results", root, "clean", "--all"); code != 0 || !strings.Contains(out, "removed") {
+		t.Errorf("clean: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "version"); code != 0 || !strings.Contains(out, "go1.") {
+		t.Errorf("version: exit code %d\n%s", code, out)
+	}
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"rejoin/loadgen"
+	"rejoin/loadgen/target/memory"
+	"rejoin/results"
+)
+
+// session is one `bench run` under way: what its steps leave for one another.
+type session struct {
+	command  *runCommand
+	scenario Scenario
+	seed     uint64
+	folder   results.Folder
+	run      results.Run
+	judge    results.Judge
+	warnings []string
+	say      *progress
+
+	record *recorder
+	status *results.StatusWriter
+	system system
+
+	polling     func() // ends the pollers and waits for them
+	stopProfile func()
+	plan        *schedule
+	outcome     loadgen.RunOutcome
+	loaded      bool  // outcome holds a load
+	firstView   int64 // in which the load began
+
+	ackedBeforeFaults int // batches
+	primaryFaults     int // faults that met a primary
+
+	quietEndNs  int64            // since run start; 0 until then
+	finalStatus []results.Status // at the end of the quiet phase
+	verified    *loadgen.Report
+	verifyTimes []verifyTime
+}
+
+// newSession makes the run folder and what writes into it.
+func newSession(env *environment, c *runCommand, s Scenario, seed uint64) (*session, error) {
+	folder, err := results.Create(env.results, s.Target, s.Name, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	r := &session{command: c, scenario: s, seed: seed, folder: folder, polling: func() {}, stopProfile: func() {}}
+	r.say = newProgress(env.out, c.Quiet)
+	scenario, err := s.toJSON()
+	if err != nil {
+		return nil, err
+	}
+	r.run = results.Run{Status: results.StatusRunning, StartedAt: time.Now(), Pid: os.Getpid(), Found: results.Probe(folder.Data()),
+		Asked: results.Asked{Target: s.Target, ScenarioName: s.Name, Scenario: scenario, Seed: seed, Nodes: s.Nodes, Producers: s.Producers,
+			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: float64(s.MessagesPerS),
+			BatchesPerS: s.batchesPerS(), WarmupNs: int64(s.Warmup), LoadNs: int64(s.Duration), QuietNs: int64(s.QuietMax),
+			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Arguments: env.args}}
+	if err := folder.WriteRun(r.run); err != nil {
+		return nil, err
+	}
+	if r.record, err = newRecorder(folder); err != nil {
+		return nil, err
+	}
+	if r.status, err = folder.AppendStatus(); err != nil {
+		return nil, err
+	}
+	r.say.line("run %s, seed %d", folder.Dir, seed)
+	return r, nil
+}
+
+// batchBudget is how long after its due time a batch may be acknowledged.
+const batchBudget = 30 * time.Second
+
+func askedFaults(faults []Fault) []results.AskedFault {
+	asked := []results.AskedFault{}
+	for _, f := range faults {
+		a := results.AskedFault{AtNs: int64(f.At.After), Kind: "kill", Node: f.node()}
+		if f.Stop != "" {
+			a.Kind = "pause"
+		}
+		if end := f.end(); !end.Never {
+			a.DownNs = new(int64(end.After))
+		}
+		asked = append(asked, a)
+	}
+	return asked
+}
+
+func (r *session) warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.warnings = append(r.warnings, text)
+	r.say.line("warning: %s", text)
+}
+
+// start brings the system up.
+func (r *session) start(ctx context.Context) error {
+	stop, err := startProfile(r.command.Profile, filepath.Join(r.folder.Profiles(), "harness"))
+	if err != nil {
+		return err
+	}
+	r.stopProfile = stop
+	began := time.Now()
+	if err := r.system.start(ctx); err != nil {
+		return fmt.Errorf("start %s: %w", r.scenario.Target, err)
+	}
+	r.run.Asked.Guarantee = r.system.target().Guarantee()
+	if r.run.Asked.Settings, err = json.Marshal(r.system.settings()); err != nil {
+		return fmt.Errorf("spell settings: %w", err)
+	}
+	r.say.line("start: %d nodes up in %v; %s", r.scenario.Nodes, time.Since(began).Round(time.Millisecond), r.run.Asked.Guarantee)
+	return nil
+}
+
+// load drives the target while the schedule of faults runs beside it.
+func (r *session) load(ctx context.Context) error {
+	first := 0
+	if r.scenario.FirstAddress != "" {
+		backup := -1
+		all := r.system.status()
+		for i := range all {
+			if backup < 0 && roleOf(all, i) == results.RoleBackup {
+				backup = i
+			}
+		}
+		if backup < 0 {
+			return errors.New("no node is a backup, so none can be the first address")
+		}
+		first = backup
+	}
+	r.firstView = viewOf(r.system.status())
+	r.plan = newSchedule(r.system, r.scenario.Faults, first)
+	faultCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loadStart := make(chan struct{})
+	early, err := r.plan.before(faultCtx, loadStart)
+	var wait sync.WaitGroup
+	if err == nil {
+		wait.Go(func() { r.plan.run(faultCtx, loadStart) })
+		err = r.drive(ctx, first, loadStart)
+	}
+	if err != nil {
+		cancel()
+	}
+	wait.Wait()
+	early.Wait()
+	if faultErr := r.plan.err(); faultErr != nil {
+		r.judge.Invalid("the schedule of faults was not carried out: %v", faultErr)
+	}
+	return err
+}
+
+// drive runs the load generator and shows its progress.
+func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{}) error {
+	live := loadgen.NewLive(r.scenario.Producers)
+	base, monoBase := time.Now(), monoNow()
+	r.run.StartMonoNs, r.run.StartedAt = monoBase, base
+	r.record.setBase(monoBase)
+	r.record.write(results.Event{TMonoNs: monoBase, Kind: results.KindRunStart})
+	var show sync.WaitGroup
+	showing, stopShowing := context.WithCancel(ctx)
+	options := loadgen.Options{Target: r.system.target(), LedgerDir: r.folder.Ledger(), Producers: r.scenario.Producers,
+		BatchMessages: r.scenario.BatchMessages, MessageBytes: r.scenario.PayloadBytes, RatePerS: r.scenario.MessagesPerS,
+		Duration: time.Duration(r.scenario.Duration), Budget: batchBudget, FirstAddress: first, Seed: r.seed, Base: base, Live: live,
+		OnStart: func(startNs int64) {
+			r.record.write(results.Event{TMonoNs: monoBase + startNs, Kind: results.KindLoadStart})
+			r.record.write(results.Event{TMonoNs: monoBase + startNs + int64(r.scenario.Warmup), Kind: results.KindWarmupEnd})
+			close(loadStart)
+			show.Go(func() { r.showLoad(showing, live) })
+		}}
+	var err error
+	r.outcome, err = loadgen.Run(ctx, options)
+	stopShowing()
+	show.Wait()
+	r.loaded = r.outcome.StopNs > 0
+	if r.loaded {
+		r.record.write(results.Event{TMonoNs: monoBase + r.outcome.StopNs, Kind: results.KindLoadStop})
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	return nil
+}
+
+// quiet waits until every node has caught up and holds the same: at least quiet_min, at most quiet_max after the end of the load.
+func (r *session) quiet(ctx context.Context) error {
+	loadStop := r.run.StartMonoNs + r.outcome.StopNs
+	atLeast, atMost := loadStop+int64(r.scenario.QuietMin), loadStop+int64(r.scenario.QuietMax)
+	said := time.Now()
+	for {
+		now := monoNow()
+		waiting := r.notAlike()
+		if now >= atMost || now >= atLeast && waiting == "" {
+			r.quietEndNs = now - r.run.StartMonoNs
+			r.finalStatus = r.system.status()
+			r.record.write(results.Event{TMonoNs: now, Kind: results.KindQuietEnd, Detail: waiting})
+			if waiting != "" {
+				r.judge.Stuck("%v after the load had stopped, %s", time.Duration(r.scenario.QuietMax), waiting)
+			}
+			r.say.line("quiet: ended %v after the load %s", time.Duration(now-loadStop).Round(time.Millisecond), waiting)
+			return nil
+		}
+		if time.Since(said) >= time.Second {
+			said = time.Now()
+			r.say.line("quiet: %.0f/%.0fs  %s  %s", float64(now-loadStop)/1e9, time.Duration(r.scenario.QuietMax).Seconds(), nodesText(r.system.status(), ""), waiting)
+		}
+		if !sleep(ctx, pollInterval) {
+			return nil
+		}
+	}
+}
+
+// notAlike says what still differs between the nodes; empty when nothing does.
+func (r *session) notAlike() string {
+	if behind := r.system.catchingUp(); len(behind) > 0 {
+		return fmt.Sprintf("%v had not caught up", behind)
+	}
+	all := r.system.status()
+	highest := int64(0)
+	for _, s := range all {
+		if !s.Up {
+			return s.Node + " did not answer"
+		}
+		highest = max(highest, *s.HeadOp, *s.CommitOp)
+	}
+	for _, s := range all {
+		if *s.CommitOp < highest {
+			return fmt.Sprintf("%s had committed op %d of %d", s.Node, *s.CommitOp, highest)
+		}
+	}
+	return ""
+}
+
+// Budget of the generator alone, at twice the rate.
+const (
+	baselineTime = 2 * time.Second
+	baselineLate = 10 * time.Millisecond // p99 of its own lateness
+)
+
+// baseline drives a target that does nothing at twice the rate: what the generator cannot do alone it cannot do with a cluster beside it.
+func (r *session) baseline(ctx context.Context) error {
+	dir := filepath.Join(r.folder.Dir, "baseline")
+	defer os.RemoveAll(dir)
+	log := memory.New(memory.Options{Discard: true})
+	defer log.Close()
+	out, err := loadgen.Run(ctx, loadgen.Options{Target: log, LedgerDir: dir, Producers: r.scenario.Producers, BatchMessages: r.scenario.BatchMessages,
+		MessageBytes: r.scenario.PayloadBytes, RatePerS: 2 * r.scenario.MessagesPerS, Duration: baselineTime, Seed: r.seed, OvershootSamples: -1,
+		DrainBudget: time.Second})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("baseline: %w", err)
+	}
+	m, err := loadgen.Measure(out.Ledgers)
+	if err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	late := m.OwnLate(&results.Timeline{}).QuantileNs(0.99)
+	r.say.line("baseline: generator alone, twice the rate: %d of %d batches, late p99 %s, %.0f %% of all cores",
+		m.Counts.OK, m.Counts.Due, nsText(late), 100*out.Health.CPUShare)
+	if r.scenario.Overload || ctx.Err() != nil {
+		return nil
+	}
+	if m.Counts.OK*100 < m.Counts.Due*99 || late != nil && *late > int64(baselineLate) {
+		r.warn("the generator alone did not reach twice the rate in time (%d of %d batches, late p99 %s): figures near the rate are doubtful",
+			m.Counts.OK, m.Counts.Due, nsText(late))
+	}
+	return nil
+}
+
+// stop ends nodes and pollers and closes files; it may be called twice.
+func (r *session) stop(gently bool) error {
+	var errs []error
+	if r.system != nil {
+		errs = append(errs, r.system.stop(gently))
+	}
+	return errors.Join(errs...)
+}

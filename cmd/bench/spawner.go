@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+)
+
+// spawner starts processes from one thread that lives as long as the spawner. Linux sends the parent-death signal when the *thread* that
+// started the child ends, and the Go runtime ends threads as it likes: a child started from any goroutine could die at any time.
+type spawner struct {
+	requests chan spawnRequest
+	done     chan struct{}
+}
+
+type spawnRequest struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+var errSpawnerClosed = errors.New("the harness is ending, no process is started any more")
+
+// newSpawner starts the thread; close ends it, and with it every child that still lives.
+func newSpawner() *spawner {
+	s := &spawner{requests: make(chan spawnRequest), done: make(chan struct{})}
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		for {
+			select {
+			case r := <-s.requests:
+				r.done <- r.cmd.Start()
+			case <-s.done:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+func (s *spawner) start(cmd *exec.Cmd) error {
+	r := spawnRequest{cmd, make(chan error, 1)}
+	select {
+	case s.requests <- r:
+		return <-r.done
+	case <-s.done:
+		return errSpawnerClosed
+	}
+}
+
+func (s *spawner) close() { close(s.done) }

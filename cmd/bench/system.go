@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+
+	"rejoin/loadgen"
+	"rejoin/results"
+)
+
+// system is what a run drives: a target for the load, and nodes that can be killed, stopped and brought back. The schedule, the verdict and
+// the folder are the same for all systems.
+type system interface {
+	// start brings everything up and returns when load may begin.
+	start(ctx context.Context) error
+
+	target() loadgen.Target
+
+	// status is the last known state of every node, in order.
+	status() []results.Status
+
+	// kill ends a node without warning and returns when it is gone; role is what it was.
+	kill(ctx context.Context, node int, role string) error
+	restart(ctx context.Context, node int) error
+	pause(node int, role string) error
+	resume(node int) error
+
+	// catchingUp names restarted nodes that have not caught up.
+	catchingUp() []string
+
+	// quietEnd is called when the quiet phase is over: what nodes do from here on is the verifier's doing.
+	rounds() []verifyRound
+
+	// surprises are sentences about nodes that ended by themselves.
+	surprises() []string
+
+	// nodeEvents are what the nodes recorded themselves, translated; called after the last round.
+	nodeEvents() ([]results.Event, []string)
+
+	rssMaxOf(node int) *int64
+
+	// settings are the target's effective settings, for run.json.
+	settings() any
+
+	// stop ends every node; gently is by SIGTERM. It may be called twice.
+	stop(gently bool) error
+}
+
+// verifyRound is one reading of replicas: prepare makes the situation, and returns what undoes it.
+type verifyRound struct {
+	name    string // live, alone, offline
+	replica string // of an alone round
+	source  loadgen.Source
+	prepare func(context.Context) (undo func() error, err error)
+}
+
+// primaryOf is the node that calls itself primary of the highest view; false if none does.
+func primaryOf(all []results.Status) (int, bool) {
+	best, view := -1, int64(-1)
+	for i, s := range all {
+		if s.Up && s.Role == results.RolePrimary && s.View != nil && *s.View > view {
+			best, view = i, *s.View
+		}
+	}
+	return best, best >= 0
+}
+
+// roleOf is what a node is at the moment.
+func roleOf(all []results.Status, node int) string {
+	primary, known := primaryOf(all)
+	switch {
+	case known && primary == node:
+		return results.RolePrimary
+	case all[node].Up && all[node].Role == results.RoleBackup:
+		return results.RoleBackup
+	}
+	return results.RoleUnknown
+}

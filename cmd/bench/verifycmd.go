@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"rejoin/loadgen"
+	"rejoin/results"
+)
+
+type verifyCommand struct {
+	Of string `arg:"" name:"run" optional:"" help:"Folder, name, or latest." default:"latest"`
+}
+
+// Help is shown by bench verify --help.
+func (verifyCommand) Help() string {
+	return `Reads the nodes' files without any node running and holds them against the run's ledger. Data directories are removed after a pass
+unless the run was given --keep; then there is nothing to read, and the command says so.`
+}
+
+// Run verifies offline and exits as a run would.
+func (c *verifyCommand) Run(env *environment) error {
+	folder, err := results.Open(env.results, c.Of)
+	if err != nil {
+		return usage("%w", err)
+	}
+	run, err := folder.ReadRun()
+	if err != nil {
+		return usage("%w", err)
+	}
+	if run.Status == results.StatusRunning && processLives(run.Pid) {
+		return usage("%s goes on (process %d); wait for its end", folder.Name(), run.Pid)
+	}
+	if !folder.HasData() {
+		return usage("%s: the nodes' data directories are gone: they are removed after a pass unless the run was given --keep", folder.Name())
+	}
+	report, err := verifyFiles(env, folder, run)
+	if err != nil {
+		return &exitError{results.ExitInvalid, err}
+	}
+	var judge results.Judge
+	judgeVerification(&judge, report)
+	verdict, code := judge.Verdict()
+	fmt.Fprintf(env.out, "%s: %d acknowledged batches, %d lost, %d unknown of which %d are there\n", verdict, report.AckedBatches, report.LostBatches,
+		report.UnknownBatches, report.UnknownPresentBatches)
+	for _, reason := range judge.Reasons() {
+		fmt.Fprintf(env.out, "  because %s\n", reason)
+	}
+	if code != results.ExitPass {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, error) {
+	if run.Asked.Target != targetBuiltin {
+		return nil, fmt.Errorf("target %s leaves no files", run.Asked.Target)
+	}
+	var ledgers []string
+	for i := range run.Asked.Producers {
+		ledgers = append(ledgers, loadgen.LedgerPath(folder.Ledger(), i))
+	}
+	source, err := offlineSource(folder, run.Asked.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	report, err := loadgen.Verify(env.ctx, source, loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
+	if err != nil && env.ctx.Err() != nil {
+		return nil, errors.New("interrupted")
+	}
+	return report, err
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rejoin/loadgen"
+	"rejoin/results"
+)
+
+// verifyTime is one reading of one replica, in the order of the report's replicas.
+type verifyTime struct {
+	name, replica string
+	node          int // its place among the replicas, which is the node's number
+	took          time.Duration
+}
+
+// ackedShareOfOfferMin is the least part of the offered batches that must be acknowledged for a verification to prove anything.
+const ackedShareOfOfferMin = 0.01
+
+// verify reads every replica in every round and holds it against the ledgers.
+func (r *session) verify(ctx context.Context) error {
+	if !r.loaded {
+		return nil
+	}
+	acked := int64(float64(r.scenario.batchesPerS()) * time.Duration(r.scenario.Duration).Seconds() * ackedShareOfOfferMin)
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1)})
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	for _, round := range r.system.rounds() {
+		if err := r.verifyRound(ctx, verifier, round); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	r.verified = verifier.Finish()
+	return nil
+}
+
+// verifyRound makes the round's situation, reads its replicas, and undoes the situation.
+func (r *session) verifyRound(ctx context.Context, verifier *loadgen.Verifier, round verifyRound) (err error) {
+	if round.prepare != nil {
+		undo, err := round.prepare(ctx)
+		if undo != nil {
+			defer func() {
+				if undoErr := undo(); undoErr != nil {
+					r.warn("after verify round %s: %v", round.name, undoErr)
+				}
+			}()
+		}
+		if err != nil {
+			return fmt.Errorf("verify round %s: %w", round.name, err)
+		}
+	}
+	for node, replica := range round.source.Replicas() {
+		if round.replica != "" && replica != round.replica {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		began := time.Now()
+		r.record.write(results.Event{Kind: results.KindVerifyBegin, Node: replica, Reason: round.name})
+		report := verifier.Read(ctx, round.source, replica)
+		took := time.Since(began)
+		r.record.write(results.Event{Kind: results.KindVerifyEnd, Node: replica, Reason: round.name, DurationNs: new(int64(took)), Detail: report.Unreadable})
+		r.verifyTimes = append(r.verifyTimes, verifyTime{round.name, replica, node, took})
+		r.say.line("verify: %s %s: %d messages to offset %d in %v %s", round.name, replica, report.Messages, report.ReadTo, took.Round(time.Millisecond), report.Unreadable)
+	}
+	return nil
+}
+
+// verification is the summary's list of readings.
+func (r *session) verification() []results.VerifyRound {
+	var list []results.VerifyRound
+	for i, t := range r.verifyTimes {
+		v := results.VerifyRound{Name: t.name, Replica: t.replica, DurationMs: float64(t.took) / 1e6}
+		if r.verified != nil {
+			report := r.verified.Replicas[i]
+			v.VerifiedBatches, v.LostBatches, v.Detail = report.VerifiedBatches, report.Findings[loadgen.KindLost], report.Unreadable
+			v.Ok = len(report.Findings) == 0 && report.Unreadable == "" && report.BehindBatches == 0
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// judgeVerification turns a report into reasons.
+func judgeVerification(j *results.Judge, report *loadgen.Report) {
+	if report == nil {
+		return
+	}
+	j.Verified()
+	for _, kind := range loadgen.Kinds() {
+		if n := report.Count(kind); n > 0 {
+			j.Loss("%d %s%s", n, kind, firstExample(report, kind))
+		}
+	}
+	for i, replica := range report.Replicas {
+		switch {
+		case replica.Unreadable != "":
+			j.Stuck("%s could not be read to its end: %s", replica.Replica, replica.Unreadable)
+		case replica.BehindBatches > 0:
+			j.Stuck("%s ends at offset %d: %d acknowledged batches cannot be read there (reading %d)", replica.Replica, replica.EndOffset, replica.BehindBatches, i+1)
+		case replica.TrimmedBatches > 0:
+			j.Invalid("%s begins at offset %d: %d acknowledged batches were trimmed before they were verified", replica.Replica, replica.EarliestOffset, replica.TrimmedBatches)
+		}
+	}
+	if report.Verdict == loadgen.VerifyInconclusive {
+		for _, reason := range report.Reasons {
+			j.Invalid("verification proves nothing: %s", reason)
+		}
+	}
+}
+
+func firstExample(report *loadgen.Report, kind loadgen.Kind) string {
+	for _, f := range report.Examples() {
+		if f.Kind == kind {
+			return fmt.Sprintf("; first on %s: %s", f.Replica, f.Text)
+		}
+	}
+	return ""
+}
