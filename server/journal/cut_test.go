@@ -1,0 +1,272 @@
+package journal_test
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+	"rejoin/server/vsr"
+)
+
+// A cut is durable when it returns, wherever it falls, and the log goes on with other ops.
+func TestCutAnywhere(t *testing.T) {
+	for to := uint64(0); to <= 40; to++ {
+		x := segmented(t)
+		x.must(x.log.Cut(to))
+		x.frames = x.frames[:to]
+		x.wantHeld(1, to)
+		if _, err := x.log.Header(to + 1); !errors.Is(err, journal.ErrNotHeld) {
+			t.Fatalf("cut to %d: %v", to, err)
+		}
+		if x.log.Durable().Op != to || x.log.Top() != to || x.log.NextOffset() != to {
+			t.Fatalf("cut to %d: durable %v top %d offset %d", to, x.log.Durable(), x.log.Top(), x.log.NextOffset())
+		}
+		x.crash()
+		x.wantEnd(to, to)
+		x.append(10, 1500)
+		x.sync()
+		x.crash()
+		x.wantEnd(to+10, to+10)
+		x.wantHeld(1, to+10)
+	}
+}
+
+// A crash at any step of a cut leaves the old end, the new one, or one between; what was below stays.
+func TestCrashInACut(t *testing.T) {
+	for _, keep := range []uint64{0, 25} { // top stays on record up to there
+		base := segmented(t)
+		n, off := base.place(9)
+		base.fs.Rot(n, off, 1)
+		for k := 0; ; k++ {
+			x := *base
+			x.fs = base.fs.Clone()
+			x.opts.FS = x.fs
+			x.reopen()
+			x.log.ReportDamage(9)
+			x.fs.StopBefore(k)
+			err := x.log.CutKeeping(10, vsr.ID{Op: keep, Sum: 77})
+			stopped := errors.Is(err, faultfs.ErrStopped)
+			if err != nil && !stopped {
+				t.Fatal(err)
+			}
+			x.fs.Crash(rand.New(rand.NewPCG(uint64(k), keep)))
+			x.opts.SameBoot = false
+			x.reopen()
+			held := x.rec.Held.Op
+			if held < 10 || held > 40 || !stopped && held != 10 || x.rec.Top < max(held, keep) || !stopped && x.rec.Top != max(10, keep) {
+				t.Fatalf("stop before %d: held %d top %d", k, held, x.rec.Top)
+			}
+			x.wantHeld(1, 8)
+			x.wantHeld(10, held)
+			if !x.log.ReportDamage(9) {
+				t.Fatal("op 9 has healed by itself")
+			}
+			x.fill(9)
+			if !stopped {
+				break
+			}
+		}
+	}
+}
+
+// A cut into a sealed segment behind a hole keeps the place of what the hole holds.
+func TestCutBehindAHole(t *testing.T) {
+	x := segmented(t)
+	n, off := x.place(17)
+	x.fs.Overwrite(n, off, zeros(128))
+	x.log.ReportDamage(17)
+	x.must(x.log.Cut(19))
+	x.frames = x.frames[:19]
+	x.crash()
+	x.wantEnd(19, 19)
+	x.wantHoles(opRange{17, 17})
+	x.fill(17)
+	x.append(30, 1200)
+	x.sync()
+	x.crash()
+	x.wantEnd(49, 49)
+	x.wantHeld(1, 49)
+}
+
+// A cut to an op that is itself damaged leaves a mark that knows the number and not the sum.
+func TestCutIntoTheDamagedTail(t *testing.T) {
+	x := newFixture(t)
+	x.append(6, 1000)
+	x.sync()
+	n, off := x.place(3)
+	x.fs.Rot(n, off, 1)
+	x.crash()
+	x.wantEnd(2, 6)
+	x.must(x.log.Cut(4))
+	x.crash()
+	x.wantEnd(2, 4)
+	if last := x.rec.Tail[len(x.rec.Tail)-1]; last.SumKnown {
+		t.Fatalf("%+v", last)
+	}
+}
+
+// A span outlives the cut and the trim of its segment.
+func TestSpanOutlivesItsSegment(t *testing.T) {
+	x := segmented(t)
+	late, err := x.log.Span(23, 40, 1<<20)
+	x.must(err)
+	early, err := x.log.Span(1, 3, 1<<20)
+	x.must(err)
+	if late.First != 23 || late.Last != 28 || early.Last != 3 {
+		t.Fatalf("spans %d..%d, %d..%d", late.First, late.Last, early.First, early.Last)
+	}
+	x.must(x.log.Cut(15))
+	trimmed, err := x.log.Trim(9)
+	x.must(err)
+	if trimmed != 1 || x.log.Start() != 8 || x.log.EarliestOffset() != 7 {
+		t.Fatalf("trimmed %d, start %d", trimmed, x.log.Start())
+	}
+	for _, s := range []journal.Span{late, early} {
+		b, err := io.ReadAll(s.Reader())
+		x.must(err)
+		want := ""
+		for _, f := range x.frames[s.First-1 : s.Last] {
+			want += string(f.Bytes)
+		}
+		if string(b) != want {
+			t.Fatalf("span %d..%d reads back differently", s.First, s.Last)
+		}
+		s.Release()
+	}
+	if _, err := x.log.Header(7); !errors.Is(err, journal.ErrTrimmed) {
+		t.Fatal(err)
+	}
+	if _, err := x.log.OpOf(6); !errors.Is(err, journal.ErrTrimmed) {
+		t.Fatal(err)
+	}
+	x.crash()
+	if x.rec.Start != 8 {
+		t.Fatalf("start %d", x.rec.Start)
+	}
+	x.wantEnd(15, 15)
+	x.wantHeld(8, 15)
+}
+
+func TestSpanStopsAtHolesAndLimits(t *testing.T) {
+	x := segmented(t)
+	n, off := x.place(12)
+	x.fs.Rot(n, off, 1)
+	x.log.ReportDamage(12)
+	frame := int64(len(x.frames[0].Bytes))
+	for _, c := range []struct {
+		from, to uint64
+		max      int64
+		last     uint64
+	}{
+		{8, 40, 1 << 30, 11}, {13, 40, 1 << 30, 14}, {8, 9, 1 << 30, 9}, {8, 40, 1, 8}, {8, 40, 2*frame + 1, 9}, {8, 40, 2 * frame, 9}, {8, 8, 0, 8}, {9, 3, 1 << 30, 9},
+	} {
+		s, err := x.log.Span(c.from, c.to, c.max)
+		x.must(err)
+		if s.First != c.from || s.Last != c.last || s.Bytes != int64(c.last-c.from+1)*frame {
+			t.Fatalf("%+v: span %d..%d of %d bytes", c, s.First, s.Last, s.Bytes)
+		}
+		s.Release()
+	}
+	if _, err := x.log.Span(12, 40, 1); !errors.Is(err, journal.ErrDamaged) {
+		t.Fatal(err)
+	}
+}
+
+// A log that begins above op 1, as a transfer that does not connect makes it.
+func TestBase(t *testing.T) {
+	x := &fixture{TB: t, fs: faultfs.New()}
+	x.opts = options(x.fs)
+	x.opts.Base = journal.Base{ID: vsr.ID{Op: 100, Sum: 5}, NextOffset: 5000}
+	x.reopen()
+	x.wantEnd(100, 100)
+	if x.rec.Start != 101 || !x.rec.New || len(x.rec.Tail) != 0 || x.log.EarliestOffset() != 5000 {
+		t.Fatalf("%+v", x.rec)
+	}
+	f := makeFrame(vsr.ID{Op: 100, Sum: 5}, 5000, 1, []byte("x"))
+	x.must(x.log.Append([]journal.Frame{f}))
+	_, err := x.log.Sync()
+	x.must(err)
+	x.opts.Base = journal.Base{} // only needed once
+	x.crash()
+	x.wantEnd(101, 101)
+	if op, err := x.log.OpOf(5000); err != nil || op != 101 {
+		t.Fatalf("message 5000 is in op %d, %v", op, err)
+	}
+	x.must(x.log.Cut(100))
+	x.crash()
+	x.wantEnd(100, 100)
+	x.must(x.log.Append([]journal.Frame{f}))
+}
+
+func TestForeignFiles(t *testing.T) {
+	x := newFixture(t)
+	x.append(3, 100)
+	x.sync()
+	x.fs.Kill()
+	for _, change := range []func(o *journal.Options){func(o *journal.Options) { o.Cluster++ }, func(o *journal.Options) { o.Group++ }} {
+		o := x.opts
+		change(&o)
+		if _, _, err := journal.Open(o); !errors.Is(err, journal.ErrForeign) {
+			t.Fatal(err)
+		}
+	}
+	x.kill()
+	x.wantHeld(1, 3)
+}
+
+func TestAppendPanicsOnABrokenChain(t *testing.T) {
+	x := newFixture(t)
+	x.append(3, 100)
+	good := x.make(1, 100)[0]
+	for name, change := range map[string]func(f *journal.Frame){
+		"op":     func(f *journal.Frame) { f.Header.Op++ },
+		"parent": func(f *journal.Frame) { f.Header.Parent++ },
+		"offset": func(f *journal.Frame) { f.Header.BaseOffset++ },
+		"length": func(f *journal.Frame) { f.Bytes = f.Bytes[1:] },
+		"group":  func(f *journal.Frame) { f.Header.Group++ },
+	} {
+		f := good
+		change(&f)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("append with a wrong %s does not panic", name)
+				}
+			}()
+			_ = x.log.Append([]journal.Frame{f}) // panics
+		}()
+	}
+	x.must(x.log.Append([]journal.Frame{good}))
+}
+
+func TestTables(t *testing.T) {
+	x := segmented(t)
+	for _, op := range []int{5, 10, 15, 20} {
+		h := &x.frames[op-1].Header
+		x.must(x.log.SaveTable(journal.Table{ID: h.ID(), NextOffset: h.NextOffset(), Bytes: payload(op*1000, uint64(op))}))
+	}
+	x.crash()
+	if x.rec.Table == nil || x.rec.Table.ID != x.frames[19].Header.ID() || x.rec.Table.NextOffset != 20 || string(x.rec.Table.Bytes) != string(payload(20000, 20)) {
+		t.Fatal("the newest table is not the one that was saved last")
+	}
+	x.fs.Rot(dir+"/table-00000000000000000020.tab", 10000, 1)
+	x.crash()
+	if x.rec.Table == nil || x.rec.Table.ID.Op != 15 || len(x.rec.Findings) == 0 {
+		t.Fatal("a rotten table is not skipped for the one before")
+	}
+	names, err := x.fs.List(dir)
+	x.must(err)
+	tables := 0
+	for _, n := range names {
+		if strings.HasPrefix(n, "table-") {
+			tables++
+		}
+	}
+	if x.kill(); tables > 3 { // a removal that a crash has undone is no harm
+		t.Fatalf("%d tables", tables)
+	}
+}
