@@ -25,7 +25,7 @@ type ClientOptions struct {
 	BodyTimeout    time.Duration // end of head to end of body; 10 s
 	WriteTimeout   time.Duration // one answer; 30 s
 	IdleTimeout    time.Duration // between requests; 2 min
-	ShutdownGrace  time.Duration // for requests in flight; 5 s
+	ShutdownGrace  time.Duration // for requests in flight; 3 s, so that a node ends within 5
 }
 
 const (
@@ -33,10 +33,10 @@ const (
 	requestTimeoutDefault = 10 * time.Second
 	writeTimeoutDefault   = 30 * time.Second
 	idleTimeoutDefault    = 2 * time.Minute
-	shutdownGraceDefault  = 5 * time.Second
+	shutdownGraceDefault  = 3 * time.Second
 
 	// killedWait is how long killed connections get to notice. Their goroutines only have to return.
-	killedWait = time.Second
+	killedWait = 500 * time.Millisecond
 	openPoll   = 10 * time.Millisecond
 )
 

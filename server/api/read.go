@@ -45,7 +45,7 @@ func parseRead(query []byte) (readRequest, bool) {
 		case "offset":
 			r.offset = n
 		case "max_bytes":
-			r.maxBytes = int64(min(n, readBytesMax))
+			r.maxBytes = int64(max(1, min(n, readBytesMax)))
 		case "wait_ms":
 			r.wait = time.Duration(min(n, uint64(readWaitMax/time.Millisecond))) * time.Millisecond
 		default:

@@ -65,6 +65,9 @@ func NewPool(buffers int) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %d frame buffers: %w", buffers, err)
 	}
+	// With huge pages the first byte of a buffer would cost 2 MiB. A kernel that knows no such advice
+	// has no huge pages.
+	_ = unix.Madvise(slab, unix.MADV_NOHUGEPAGE)
 	return newPool(slab, buffers, false), nil
 }
 

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +175,37 @@ func TestReleaseGivesMemoryBackToTheKernel(t *testing.T) {
 			t.Fatalf("bytes %d %d %d", data[0], data[residentBytes], data[SlotBytes-1])
 		}
 	}
+}
+
+// A buffer costs the pages that were written, whatever the machine thinks of huge ones.
+func TestBuffersCostOnlyWhatWasWritten(t *testing.T) {
+	const buffers, written = 64, 36 << 10
+	p := mustPool(t, NewPool, buffers)
+	before := anonymousBytes(t)
+	for range buffers {
+		b := p.Get(OwnerTest)
+		clear(b.Data()[:written])
+		b.SetFrame(written)
+		defer b.Release(OwnerTest)
+	}
+	if grown := anonymousBytes(t) - before; grown > buffers*written*4 {
+		t.Errorf("%d bytes for %d buffers of %d", grown, buffers, written)
+	}
+}
+
+// anonymousBytes is RssAnon of this process.
+func anonymousBytes(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "RssAnon:")
+	var kib int
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
 }
 
 func TestPoolAllocatesNothing(t *testing.T) {
