@@ -118,13 +118,13 @@ func (s *segment) push(h *vsr.Header) {
 
 // roll makes a prepared file the last segment. Its name is durable with the next Sync.
 func (l *Log) roll() error {
-	p := l.takePrepared()
 	old := l.lastSegment()
-	s := &segment{first: old.last + 1, last: old.last, parent: l.written.Sum, lastSum: l.written.Sum, parentKnown: true,
-		base: old.nextOffset, nextOffset: old.nextOffset, file: p.file}
-	if err := l.fs.Rename(p.name, l.segmentName(s.first)); err != nil {
-		return fault(p.name, "rename", err)
+	f, err := l.takePrepared(old.last + 1)
+	if err != nil {
+		return err
 	}
+	s := &segment{first: old.last + 1, last: old.last, parent: l.written.Sum, lastSum: l.written.Sum, parentKnown: true,
+		base: old.nextOffset, nextOffset: old.nextOffset, file: f}
 	l.dirDirty = true
 	l.mu.Lock()
 	l.segments = append(l.segments, s)

@@ -295,7 +295,11 @@ func (d *driver) crash() (sameBoot bool) {
 // TestCrashBeforeEveryOperation runs one script again and again, each time with a crash before
 // another operation of the file system, the opening of the log included.
 func TestCrashBeforeEveryOperation(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		for k := 0; ; k++ {
 			d := newDriver(t, seed)
 			d.fs.StopBefore(k)

@@ -49,8 +49,11 @@ func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 func fault(file, verb string, err error) error {
+	if err == nil {
+		return nil // before anything that allocates
+	}
 	var already *FaultError
-	if err == nil || errors.As(err, &already) {
+	if errors.As(err, &already) {
 		return err
 	}
 	return &FaultError{File: file, Verb: verb, Err: err}

@@ -51,12 +51,17 @@ func (l *Log) prepareRolls(frames []Frame) error {
 	return nil
 }
 
-func (l *Log) takePrepared() preparedFile {
+// takePrepared gives a prepared file the name of the segment that begins with op first. The name it
+// had is free, for Prepare, only then.
+func (l *Log) takePrepared(first uint64) (File, error) {
 	l.prepareMu.Lock()
 	defer l.prepareMu.Unlock()
 	p := l.prepared[0]
+	if err := l.fs.Rename(p.name, l.segmentName(first)); err != nil {
+		return nil, fault(p.name, "rename", err)
+	}
 	l.prepared = l.prepared[1:]
-	return p
+	return p.file, nil
 }
 
 // prepareOne holds prepareMu.

@@ -125,7 +125,8 @@ func (l *Log) ReadFrame(op uint64, buf []byte) (vsr.Header, []byte, error) {
 }
 
 // Span is a run of whole frames within one segment. It keeps the file open until Release, even when
-// the segment is cut or trimmed meanwhile. The bytes are not checked: who receives them checks.
+// the segment is cut or trimmed meanwhile. The bytes are not checked: who receives them checks. Only
+// uncommitted ops are ever cut; a span of such ones may then come short or changed.
 type Span struct {
 	log         *Log
 	seg         *segment

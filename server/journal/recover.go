@@ -254,14 +254,10 @@ func (rec *recovery) createFirst() error {
 	}
 	l.segments = []*segment{{first: base.ID.Op + 1, last: base.ID.Op, parent: base.ID.Sum, lastSum: base.ID.Sum, parentKnown: true,
 		base: base.NextOffset, nextOffset: base.NextOffset}}
-	p := l.takePrepared()
-	s := l.segments[0]
-	s.file = p.file
-	if err := l.fs.Rename(p.name, l.segmentName(s.first)); err != nil {
-		return fault(p.name, "rename", err)
-	}
 	l.written, l.durable = base.ID, base.ID
-	return nil
+	f, err := l.takePrepared(base.ID.Op + 1)
+	l.segments[0].file = f
+	return err
 }
 
 // verifyTail reads in full what holds the last ops of the pipeline and was taken from an index.

@@ -34,7 +34,8 @@ type StateFile struct {
 	sequence uint64
 	newest   int    // copy that holds sequence
 	buf      []byte // one copy
-	fault    error  // first failure; nothing is tried after it
+	iov      [1][]byte
+	fault    error // first failure; nothing is tried after it
 }
 
 // CreateStateFile makes or replaces the file atomically, with payload in both copies.
@@ -153,7 +154,8 @@ func (s *StateFile) write(i int, sequence uint64, payload []byte, padTo int) err
 	}
 	clear(s.buf)
 	n := putCopy(s.buf, sequence, payload)
-	err := s.file.Writev([][]byte{s.buf[:max(n, padTo)]}, int64(i*s.stride))
+	s.iov[0] = s.buf[:max(n, padTo)]
+	err := s.file.Writev(s.iov[:], int64(i*s.stride))
 	return fault(s.name, "write", err)
 }
 
