@@ -50,6 +50,9 @@ type ReadBatch struct {
 	// have the same identity, different bytes have different ones. It is compared, never read.
 	Identity uint64
 
+	// Damaged: the record's own checksum does not match, yet its messages could still be told apart.
+	Damaged bool
+
 	Messages [][]byte // the payloads; valid until yield returns
 }
 

@@ -158,3 +158,17 @@ func Verify(ctx context.Context, source Source, options VerifyOptions) (*Report,
 	}
 	return v.Finish(), nil
 }
+
+// AckedEnd is the offset after the last acknowledged batch, where every replica's committed log
+// reaches at least.
+func (v *Verifier) AckedEnd() uint64 {
+	end := uint64(0)
+	for _, p := range v.index.producers {
+		for sequence, outcome := range p.outcomes {
+			if outcome == OutcomeOK {
+				end = max(end, p.offsets[sequence]+uint64(v.index.head.BatchMessages))
+			}
+		}
+	}
+	return end
+}

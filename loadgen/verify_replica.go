@@ -22,6 +22,7 @@ type replicaReader struct {
 	stray    batchID // the last batch of which a part was found, so that it is counted once
 	hasStray bool
 	foreign  bool // the record in hand was counted as foreign
+	damaged  bool // the record in hand does not match its own checksum
 }
 
 // openBatch is the batch whose messages are passing by.
@@ -84,7 +85,10 @@ func (r *replicaReader) take(b ReadBatch) error {
 		r.closeOpen()
 		r.report.find(KindGap, "offset %d comes after offset %d", b.BaseOffset, r.next-1)
 	}
-	r.foreign = false
+	r.foreign, r.damaged = false, b.Damaged
+	if b.Damaged {
+		r.report.find(KindCorrupted, "offset %d: the record's own checksum does not match", b.BaseOffset)
+	}
 	for i, m := range b.Messages {
 		r.message(b.BaseOffset+uint64(i), m)
 	}
@@ -123,6 +127,7 @@ func (r *replicaReader) damagedMessage(offset uint64, id MessageID, ours bool) {
 		r.follow(offset, r.open.id, r.open.index, true)
 	case ours && id.RunID == r.index.head.RunID && r.index.knows(said) && id.Index == 0:
 		r.follow(offset, said, 0, true)
+	case r.damaged: // counted with its record
 	case ours:
 		r.report.find(KindCorrupted, "offset %d: the message's checksum does not match", offset)
 	default:
@@ -151,10 +156,10 @@ func (r *replicaReader) follow(offset uint64, batch batchID, index int, damaged 
 		}
 		r.open = openBatch{id: batch, base: offset}
 	}
-	if damaged && !r.open.damaged {
-		r.open.damaged = true
+	if damaged && !r.open.damaged && !r.damaged {
 		r.report.find(KindCorrupted, "offset %d: message %d of %v does not match its checksum", offset, index, batch)
 	}
+	r.open.damaged = r.open.damaged || damaged || r.damaged
 	r.open.index++
 	if r.open.index == r.index.head.BatchMessages {
 		done := r.open

@@ -1,0 +1,257 @@
+package builtin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rejoin/loadgen"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+const (
+	segmentSuffix = ".seg"
+	segmentDigits = 20 // of the first op in a segment's name
+)
+
+// FilesOptions of NewFiles.
+type FilesOptions struct {
+	Replicas  []ReplicaDir
+	Topic     string
+	Partition int
+
+	// UpTo ends the reading: records that begin at or above this offset are not shown. Files do not
+	// tell what is committed, so pass the end of what was acknowledged (Verifier.AckedEnd); 0 shows
+	// everything, the uncommitted tail too.
+	UpTo uint64
+}
+
+// ReplicaDir is a node's data directory.
+type ReplicaDir struct {
+	Name string // n0, n1, …
+	Dir  string
+}
+
+// Files reads the data directories of dead nodes, without the server's code path:
+//
+//	DIR/topics/<topic>/<partition>/<first op, 20 digits>.seg
+//
+// each frames back to back from byte 0, up to the first bytes that are no frame or do not continue the
+// chain. It changes nothing.
+type Files struct{ options FilesOptions }
+
+var _ loadgen.Source = (*Files)(nil)
+
+// NewFiles makes a source of data directories.
+func NewFiles(options FilesOptions) (*Files, error) {
+	if len(options.Replicas) == 0 {
+		return nil, errors.New("builtin files: no data directories")
+	}
+	return &Files{options: options}, checkPartition(options.Topic, options.Partition)
+}
+
+// DamageError says where a data directory cannot be read on.
+type DamageError struct {
+	File       string
+	ByteOffset int64
+	Why        string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s at byte %d: %s", e.File, e.ByteOffset, e.Why)
+}
+
+// Replicas implements loadgen.Source.
+func (f *Files) Replicas() []string {
+	var names []string
+	for _, r := range f.options.Replicas {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// ReadReplica implements loadgen.Source.
+func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(loadgen.ReadBatch) error) (loadgen.ReadEnd, error) {
+	i := slices.IndexFunc(f.options.Replicas, func(r ReplicaDir) bool { return r.Name == replica })
+	if i < 0 {
+		return loadgen.ReadEnd{}, fmt.Errorf("builtin files: no replica %q", replica)
+	}
+	dir := filepath.Join(f.options.Replicas[i].Dir, "topics", f.options.Topic, strconv.Itoa(f.options.Partition))
+	segments, err := listSegments(dir)
+	if err != nil {
+		return loadgen.ReadEnd{}, err
+	}
+	r := &fileReader{upTo: f.options.UpTo, yield: yield, body: make([]byte, wire.BodyBytesMax)}
+	for n, s := range segments {
+		if err := ctx.Err(); err != nil {
+			return loadgen.ReadEnd{}, err
+		}
+		if n > 0 && s.first != r.chain.last.Op+1 {
+			return loadgen.ReadEnd{}, r.stop.before(s)
+		}
+		if err := r.segment(s); err != nil {
+			return loadgen.ReadEnd{}, err
+		}
+		if r.done {
+			break
+		}
+	}
+	end := r.chain.end
+	if r.upTo != 0 {
+		end = min(end, r.upTo)
+	}
+	return loadgen.ReadEnd{EarliestOffset: min(r.chain.earliest, end), EndOffset: end}, nil
+}
+
+// segmentFile is one file of a log.
+type segmentFile struct {
+	path  string
+	first uint64
+}
+
+func listSegments(dir string) ([]segmentFile, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("builtin files: %w", err)
+	}
+	var segments []segmentFile
+	for _, e := range entries { // sorted by name, which is by first op
+		digits, isSegment := strings.CutSuffix(e.Name(), segmentSuffix)
+		if !isSegment || len(digits) != segmentDigits {
+			continue
+		}
+		first, err := strconv.ParseUint(digits, 10, 64)
+		if err != nil {
+			continue
+		}
+		segments = append(segments, segmentFile{path: filepath.Join(dir, e.Name()), first: first})
+	}
+	if len(segments) == 0 {
+		return nil, fmt.Errorf("builtin files: %s holds no segment", dir)
+	}
+	return segments, nil
+}
+
+// fileReader reads the segments of one replica.
+type fileReader struct {
+	chain chain
+	upTo  uint64
+	yield func(loadgen.ReadBatch) error
+	body  []byte
+	done  bool // upTo was reached
+	stop  segmentStop
+}
+
+// segmentStop is where and why a segment's frames ended. That is how a log ends, and damage when
+// another segment follows that does not continue there.
+type segmentStop struct {
+	file string
+	at   int64
+	why  string
+	last uint64 // op
+}
+
+func (s segmentStop) before(next segmentFile) error {
+	return &DamageError{File: s.file, ByteOffset: s.at,
+		Why: fmt.Sprintf("the frames end after op %d (%s), the next segment begins with op %d", s.last, s.why, next.first)}
+}
+
+// segment passes on the frames of one file.
+func (r *fileReader) segment(s segmentFile) error {
+	file, err := os.Open(s.path)
+	if err != nil {
+		return fmt.Errorf("builtin files: %w", err)
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 2*wire.FrameBytesMax) // room to look at the frame after this one
+	at := int64(0)
+	for first := true; ; first = false {
+		h, why, err := r.nextHeader(in)
+		if err != nil {
+			return fmt.Errorf("builtin files: read %s: %w", s.path, err)
+		}
+		if why == "" && first && h.Op != s.first {
+			why = fmt.Sprintf("it begins with op %d, its name says %d", h.Op, s.first)
+		}
+		if why == "" {
+			why = r.unfit(in, &h)
+		}
+		if why != "" {
+			r.stop = segmentStop{file: s.path, at: at, why: why, last: r.chain.last.Op}
+			return nil
+		}
+		if r.upTo != 0 && h.BaseOffset >= r.upTo {
+			r.done = true
+			return nil
+		}
+		if err := r.frame(in, &h); err != nil {
+			return &DamageError{File: s.path, ByteOffset: at, Why: err.Error()}
+		}
+		at += wire.HeaderBytes + int64(h.BodyBytes)
+	}
+}
+
+// nextHeader looks at the next frame without taking it. why tells how the frames end here.
+func (r *fileReader) nextHeader(in *bufio.Reader) (h vsr.Header, why string, err error) {
+	b, err := in.Peek(wire.HeaderBytes)
+	if err != nil && err != io.EOF {
+		return h, "", err
+	}
+	if len(b) < wire.HeaderBytes {
+		return h, "the file ends", nil
+	}
+	if !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+		return h, "zeros", nil
+	}
+	h, bad := wire.ParseSealed(b)
+	if bad != nil {
+		return h, bad.Error(), nil
+	}
+	return h, "", nil
+}
+
+// unfit says why a frame with a whole header is not the log's next one; "" if it is. A body that fails
+// its checksum is a torn end, unless the next frame goes on from here: then it is damage, which is
+// passed on and named.
+func (r *fileReader) unfit(in *bufio.Reader, h *vsr.Header) string {
+	if err := r.chain.fits(h, false); err != nil {
+		return err.Error() // a leftover of an older log in a recycled file
+	}
+	size := wire.HeaderBytes + int(h.BodyBytes)
+	b, _ := in.Peek(size)
+	if len(b) < size {
+		return "the file ends inside a frame"
+	}
+	if wire.Sum(b[wire.HeaderBytes:]) == h.BodySum {
+		return ""
+	}
+	if after, _ := in.Peek(size + wire.HeaderBytes); len(after) == size+wire.HeaderBytes {
+		if next, err := wire.ParseSealed(after[size:]); err == nil && next.Parent == h.Sum {
+			return ""
+		}
+	}
+	return fmt.Sprintf("the body of op %d does not match its checksum", h.Op)
+}
+
+// frame takes a frame that fits and passes it on.
+func (r *fileReader) frame(in *bufio.Reader, h *vsr.Header) error {
+	body := r.body[:h.BodyBytes]
+	if _, err := in.Discard(wire.HeaderBytes); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(in, body); err != nil {
+		return err
+	}
+	if err := r.chain.join(h, false); err != nil {
+		return err
+	}
+	return r.chain.yield(h, body, r.yield)
+}
