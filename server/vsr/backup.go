@@ -118,15 +118,18 @@ func (r *Replica) commitTo(op uint64) {
 	if op <= l.commit.Op {
 		return
 	}
-	for n := l.commit.Op + 1; n <= op; n++ {
+	first := l.commit.Op + 1
+	for n := first; n <= op; n++ {
 		h := l.at(n)
 		l.commit = h.ID()
 		r.tab.commit(h)
-		r.lead.committed(r, h)
 	}
 	if l.commit.Op > r.heard.Op {
 		r.heard = l.commit
 	}
 	r.lead.commitAt = r.tick
 	r.emit(Effect{Kind: EffCommit, ID: l.commit})
+	for n := first; n <= op; n++ { // only now: whoever is answered must find what it wrote
+		r.lead.committed(r, l.at(n))
+	}
 }
