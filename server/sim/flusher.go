@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"fmt"
+	"iter"
+	"runtime/debug"
+
+	"rejoin/server/partition"
+	"rejoin/server/vsr"
+)
+
+// flusher does a process's disk work in virtual time. The work runs as a coroutine that gives way
+// before each operation that changes the disk: so everything else goes on between any two of them,
+// and the process may die there.
+type flusher struct {
+	p       *process
+	jobs    []partition.Job // queued
+	group   []partition.Job // being done
+	busy    bool
+	started bool // jobs may be done: the log is open
+
+	next  func() (int64, bool)
+	stop  func()
+	yield func(int64) bool
+	marks int64 // when the mark was last synced
+}
+
+func (f *flusher) init(p *process) { f.p = p }
+
+func (f *flusher) fs() *disk { return &disk{p: f.p, fs: f.p.n.fs} }
+
+// run does work as a coroutine, and then done.
+func (f *flusher) run(work, done func()) {
+	if f.busy {
+		panic("sim: the flusher does two things at once")
+	}
+	f.busy = true
+	f.next, f.stop = iter.Pull(func(yield func(int64) bool) {
+		f.yield = yield
+		defer func() {
+			if x := recover(); x != nil {
+				if _, ok := x.(*broken); ok {
+					panic(x)
+				}
+				panic(&broken{"panic", fmt.Sprintf("on the disk of replica %d: %v\n%s", f.p.n.id, x, debug.Stack())})
+			}
+		}()
+		work()
+	})
+	f.step(done)
+}
+
+func (f *flusher) step(done func()) {
+	delay, more := f.next()
+	if f.p.dead {
+		return
+	}
+	if more {
+		f.p.after(delay, func() { f.step(done) })
+		return
+	}
+	f.busy = false
+	done()
+}
+
+// wait gives way for ns; false when the process has died meanwhile.
+func (f *flusher) wait(ns int64) bool { return !f.p.dead && f.yield(ns) && !f.p.dead }
+
+func (f *flusher) queue(j partition.Job) {
+	f.jobs = append(f.jobs, j)
+	f.kick()
+}
+
+// kick begins to work if there is something to do.
+func (f *flusher) kick() {
+	if f.busy || len(f.jobs) == 0 {
+		return
+	}
+	f.busy = true
+	f.p.after(0, func() {
+		f.busy = false
+		f.group, f.jobs = f.jobs, nil
+		f.perform()
+	})
+}
+
+const markSyncNs = second
+
+func (f *flusher) perform() {
+	p, n := f.p, 0
+	var err error
+	f.run(func() {
+		n, err = partition.Perform(p.log, f.group, f.post)
+		if err == nil && p.w.now-f.marks >= markSyncNs {
+			f.marks = p.w.now
+			err = p.log.SyncMark()
+		}
+	}, func() {
+		if err != nil {
+			p.w.fail("disk", "replica %d after %d of %d jobs: %v", p.n.id, n, len(f.group), err)
+		}
+		f.group = nil
+		f.kick()
+	})
+}
+
+// post makes a completion an input.
+func (f *flusher) post(in vsr.Input) {
+	f.p.n.seen.completed(f.p, &in)
+	f.p.after(0, func() { f.p.handle(&in, nil, completionName(in.Kind)) })
+}
+
+func completionName(k vsr.InputKind) string {
+	switch k {
+	case vsr.InWritten:
+		return "written"
+	case vsr.InDurable:
+		return "durable"
+	case vsr.InStateSaved:
+		return "saved"
+	case vsr.InCutDone:
+		return "cut done"
+	case vsr.InFilled:
+		return "filled"
+	}
+	return "done"
+}
+
+// die lets the coroutine unwind: each operation it still tries fails.
+func (f *flusher) die() {
+	if f.stop != nil {
+		f.stop()
+	}
+	partition.Discard(f.group)
+	partition.Discard(f.jobs)
+	f.group, f.jobs = nil, nil
+}

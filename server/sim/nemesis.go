@@ -1,0 +1,219 @@
+package sim
+
+// nemesis does the harm. While w.faulty it draws a fault every now and then.
+type nemesis struct {
+	w   *world
+	rng stream
+}
+
+// harm is a kind of fault with its weight.
+type harm struct {
+	weight int64
+	do     func()
+}
+
+func (x *nemesis) init(w *world) {
+	x.w, x.rng = w, newStream(w.seed, "nemesis")
+	x.next()
+}
+
+func (x *nemesis) next() {
+	x.w.after(x.rng.around(x.w.setup.dangers.meanNs), func() {
+		if !x.w.faulty {
+			return
+		}
+		x.strike()
+		x.next()
+	})
+}
+
+func (x *nemesis) strike() {
+	d := &x.w.setup.dangers
+	harms := []harm{{d.kill, func() { x.fell(killed, false) }}, {d.powerCut, func() { x.fell(powered, false) }}, {d.blackout, x.blackout},
+		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.wipe, func() { x.fell(powered, true) }},
+		{d.armed, x.arm}}
+	total := int64(0)
+	for _, h := range harms {
+		total += h.weight
+	}
+	if total == 0 {
+		return
+	}
+	at := x.rng.Int64N(total)
+	for _, h := range harms {
+		if at < h.weight {
+			h.do()
+			return
+		}
+		at -= h.weight
+	}
+}
+
+// victim draws a node that is up, or nil when no more may fall.
+func (x *nemesis) victim() *node {
+	var up []*node
+	for _, n := range x.w.nodes {
+		if n.life.alive() {
+			up = append(up, n)
+		}
+	}
+	if len(x.w.nodes)-len(up) >= x.w.setup.dangers.downMax || len(up) == 0 {
+		return nil
+	}
+	if lead := x.w.leader(); lead != noNode && x.rng.chance(x.w.setup.dangers.aimed) {
+		return x.w.nodes[lead]
+	}
+	return up[x.rng.IntN(len(up))]
+}
+
+// fell ends a life. What a power cut may take, or the loss of a directory, must never reach a second
+// replica before the first has caught up: that would be more than the log promises to survive.
+func (x *nemesis) fell(how ending, wipe bool) {
+	n := x.victim()
+	if n == nil {
+		return
+	}
+	forgets := wipe || how == powered && !x.w.setup.synced
+	if forgets && !x.mayForget(n) {
+		if wipe {
+			return
+		}
+		how = killed
+	}
+	n.end(how)
+	if wipe {
+		n.wipe()
+	}
+	x.restartLater(n)
+}
+
+// mayForget tells whether every other replica remembers all it ever acknowledged.
+func (x *nemesis) mayForget(n *node) bool {
+	if x.w.setup.replicas == 1 {
+		return false
+	}
+	for _, o := range x.w.nodes {
+		if o == n {
+			continue
+		}
+		if s, ok := x.w.statusOf(o.id); o.forgot || ok && s.State == "wiped" || o.seen.wiped {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *nemesis) restartLater(n *node) {
+	x.w.after(x.rng.around(x.w.setup.dangers.restartNs), func() {
+		if !n.life.alive() {
+			n.start()
+		}
+	})
+}
+
+// blackout cuts the power of all machines. What was not synced may be lost everywhere, which only
+// promise 1 for persisted topics survives.
+func (x *nemesis) blackout() {
+	how := powered
+	if !x.w.setup.synced {
+		how = killed
+	}
+	for _, n := range x.w.nodes {
+		n.end(how)
+	}
+	for _, n := range x.w.nodes {
+		x.restartLater(n)
+	}
+}
+
+func (x *nemesis) pause() {
+	if n := x.victim(); n != nil && !n.life.paused {
+		n.life.pause(x.rng.around(second))
+	}
+}
+
+// arm lets a process die between two of its effects, or before an operation on its disk.
+func (x *nemesis) arm() {
+	n := x.victim()
+	if n == nil {
+		return
+	}
+	p := n.life
+	p.how = pick(x.rng, killed, powered)
+	if p.how == powered && !x.w.setup.synced {
+		p.how = killed
+	}
+	if x.rng.chance(0.5) {
+		p.effectsLeft = int(x.rng.between(1, 40))
+	} else {
+		p.opsLeft = int(x.rng.between(0, 40))
+	}
+	x.restartWhenDead(n)
+}
+
+func (x *nemesis) restartWhenDead(n *node) {
+	x.w.after(x.rng.around(x.w.setup.dangers.restartNs), func() {
+		if n.life.alive() {
+			if x.w.faulty {
+				x.restartWhenDead(n)
+			}
+			return
+		}
+		n.start()
+	})
+}
+
+// cutFor closes a direction for a while: a stability window.
+func (x *nemesis) cutFor(from, to int, ns int64) {
+	x.w.note(noNode, "cut", "", uint64(from), uint64(to), uint64(ns/millisecond))
+	x.w.net.setCut(from, to, true)
+	x.w.after(ns, func() { x.w.net.setCut(from, to, false) })
+}
+
+func (x *nemesis) isolate() {
+	i, ns := x.rng.IntN(x.w.setup.replicas), x.rng.around(2*second)
+	if lead := x.w.leader(); lead != noNode && x.rng.chance(x.w.setup.dangers.aimed) {
+		i = lead
+	}
+	for j := range x.w.setup.replicas {
+		if j != i {
+			x.cutFor(i, j, ns)
+			x.cutFor(j, i, ns)
+		}
+	}
+}
+
+func (x *nemesis) oneWay() {
+	i, j := x.rng.IntN(x.w.setup.replicas), x.rng.IntN(x.w.setup.replicas)
+	if i != j {
+		x.cutFor(i, j, x.rng.around(2*second))
+	}
+}
+
+func (x *nemesis) split() {
+	ns, here := x.rng.around(2*second), x.rng.Uint64()
+	for i := range x.w.setup.replicas {
+		for j := range i {
+			if here>>i&1 != here>>j&1 {
+				x.cutFor(i, j, ns)
+				x.cutFor(j, i, ns)
+			}
+		}
+	}
+}
+
+// heal undoes all harm: the network carries everything, paused processes go on, dead ones come back.
+func (x *nemesis) heal() {
+	w := x.w
+	w.faulty = false
+	w.note(noNode, "heal", "")
+	w.net.heal()
+	for _, n := range w.nodes {
+		if n.life.alive() {
+			n.life.effectsLeft, n.life.opsLeft = unlimited, unlimited
+			n.life.resume()
+		} else {
+			n.start()
+		}
+	}
+}

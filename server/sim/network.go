@@ -1,0 +1,263 @@
+package sim
+
+import (
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// network joins the replicas: for each pair a protocol link and a bulk link, which go up and down
+// together.
+type network struct {
+	w     *world
+	rng   stream
+	cut   [vsr.ReplicasMax][vsr.ReplicasMax]bool // nothing passes from one to the other
+	conns [vsr.ReplicasMax][vsr.ReplicasMax]*conn
+}
+
+// conn is a connection between two lives. Each side learns of its end by itself.
+type conn struct {
+	ends [2]*side
+}
+
+type side struct {
+	p    *process
+	up   bool
+	last [3]int64 // by lane: when the last message to this side arrives
+}
+
+// end returns the side of replica i.
+func (c *conn) end(i int) *side {
+	for _, s := range c.ends {
+		if s.p.n.id == i {
+			return s
+		}
+	}
+	return nil
+}
+
+const (
+	redialNs = 30 * millisecond // mean time between two tries to connect
+	retryNs  = 10 * millisecond
+)
+
+func (n *network) init(w *world) {
+	n.w, n.rng = w, newStream(w.seed, "network")
+	for i := range w.setup.replicas {
+		for j := range i {
+			n.keep(j, i)
+		}
+	}
+}
+
+// keep looks after the link of a pair for ever.
+func (n *network) keep(i, j int) {
+	n.w.after(n.rng.around(redialNs), func() {
+		n.connect(i, j)
+		n.keep(i, j)
+	})
+}
+
+func (n *network) open(i, j int) bool { return !n.cut[i][j] && !n.cut[j][i] }
+
+// connect makes a connection where there is none and both sides can be reached.
+func (n *network) connect(i, j int) {
+	a, b := n.w.nodes[i].life, n.w.nodes[j].life
+	if !a.running() || !b.running() || a.paused || b.paused || !n.open(i, j) {
+		return
+	}
+	old := n.conns[i][j]
+	if old != nil && old.end(i).p == a && old.end(j).p == b && old.end(i).up && old.end(j).up {
+		return
+	}
+	c := &conn{ends: [2]*side{{p: a}, {p: b}}}
+	if n.rng.chance(0.5) {
+		c.ends[0], c.ends[1] = c.ends[1], c.ends[0]
+	}
+	if old != nil {
+		n.drop(old, a, false)
+		n.drop(old, b, false)
+	}
+	n.conns[i][j], n.conns[j][i] = c, c
+	for k, s := range c.ends {
+		other := c.ends[1-k].p
+		if !s.p.alive() || !other.alive() { // one of them died over what the other side's end did
+			return
+		}
+		s.p.handle(&vsr.Input{Kind: vsr.InHello, Peer: uint8(other.n.id), Incarnation: other.incarnation}, nil, "hello")
+	}
+	for k, s := range c.ends {
+		other := c.ends[1-k].p
+		if !s.p.alive() || !other.alive() {
+			return
+		}
+		s.up = true
+		s.p.handle(&vsr.Input{Kind: vsr.InLinkUp, Peer: uint8(other.n.id)}, nil, "link up")
+	}
+}
+
+// drop tells one life that its end of a connection has ended.
+func (n *network) drop(c *conn, p *process, refused bool) {
+	for k, s := range c.ends {
+		if s.p != p || !s.up {
+			continue
+		}
+		s.up = false
+		other := c.ends[1-k].p.n.id
+		p.happen(func() {
+			p.handle(&vsr.Input{Kind: vsr.InLinkDown, Peer: uint8(other), Refused: false}, nil, "link down")
+		})
+		if refused {
+			p.after(n.rng.between(0, millisecond), func() { n.refuse(p, other) })
+		}
+	}
+}
+
+// refuse is a redial that finds nothing listening.
+func (n *network) refuse(p *process, other int) {
+	if c := n.conns[p.n.id][other]; n.open(p.n.id, other) && !n.w.nodes[other].life.alive() && (c == nil || !c.end(p.n.id).up) {
+		p.handle(&vsr.Input{Kind: vsr.InLinkDown, Peer: uint8(other), Refused: true}, nil, "refused")
+	}
+}
+
+// died lets the others learn of the end of a life: a dead process's sockets are reset at once, a dead
+// machine is only missed.
+func (n *network) died(i int, how ending) {
+	for j := range n.w.setup.replicas {
+		c := n.conns[i][j]
+		if c == nil || !c.end(j).up {
+			continue
+		}
+		p, delay := c.end(j).p, n.rng.between(0, 5*millisecond)
+		if how == powered {
+			delay = n.rng.between(second, 4*second)
+		}
+		n.w.after(delay, func() {
+			if p.alive() {
+				n.drop(c, p, how == killed)
+			}
+		})
+	}
+}
+
+// joined lets a new life be dialled soon.
+func (n *network) joined(i int) {
+	for j := range n.w.setup.replicas {
+		if j != i {
+			n.w.after(n.rng.around(retryNs), func() { n.connect(min(i, j), max(i, j)) })
+		}
+	}
+}
+
+// setCut opens or closes one direction. A link that carries nothing in one direction is given up
+// after a while, or is not.
+func (n *network) setCut(from, to int, cut bool) {
+	if n.cut[from][to] == cut {
+		return
+	}
+	n.cut[from][to] = cut
+	c := n.conns[from][to]
+	if !cut || c == nil {
+		return
+	}
+	n.w.after(n.rng.between(100*millisecond, 5*second), func() {
+		if !n.cut[from][to] || n.conns[from][to] != c {
+			return
+		}
+		for _, s := range c.ends {
+			if s.p.alive() {
+				n.drop(c, s.p, false)
+			}
+		}
+	})
+}
+
+// heal opens everything.
+func (n *network) heal() {
+	for i := range n.cut {
+		for j := range n.cut[i] {
+			n.cut[i][j] = false
+		}
+	}
+}
+
+// send carries a message, drawn as bytes and read again on the other side.
+func (n *network) send(p *process, m *vsr.Message, frame []byte) {
+	envelope := wire.AppendEnvelope(nil, m, len(frame))
+	frame = append([]byte(nil), frame...)
+	n.carry(p, int(m.To), m.Kind.Lane(), 0, func(q *process) {
+		got, _, err := wire.ParseEnvelope(envelope)
+		if err != nil {
+			n.w.fail("frame", "a %s of replica %d cannot be read: %v", m.Kind, p.n.id, err)
+		}
+		if len(frame) == 0 {
+			q.receive(got, nil)
+			return
+		}
+		q.receive(got, frame)
+	})
+}
+
+// sendChunk carries a run of committed ops on the bulk link.
+func (n *network) sendChunk(p *process, m *vsr.Message, frames [][]byte) {
+	bytes := 0
+	for _, f := range frames {
+		bytes += len(f)
+	}
+	envelope := wire.AppendEnvelope(nil, m, bytes)
+	n.carry(p, int(m.To), vsr.LaneBulk, bytes, func(q *process) {
+		got, _, err := wire.ParseEnvelope(envelope)
+		if err != nil {
+			n.w.fail("frame", "a chunk of replica %d cannot be read: %v", p.n.id, err)
+		}
+		for _, f := range frames {
+			if !q.alive() {
+				return
+			}
+			q.receive(got, f)
+		}
+		if q.alive() {
+			q.handle(&vsr.Input{Kind: vsr.InChunkEnd, Peer: got.From, Round: got.Round, Window: got.Window, ID: vsr.ID{Op: got.ToOp}, OK: true}, nil, "chunk end")
+		}
+	})
+}
+
+// carry brings something to the other side of a link, later, in the order of its lane; or it loses
+// it, or brings it twice, or late, as the setup of the run wants.
+func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, arrive func(q *process)) {
+	c := n.conns[p.n.id][to]
+	if c == nil || c.end(p.n.id).p != p || !c.end(p.n.id).up || n.cut[p.n.id][to] {
+		return
+	}
+	s, o := c.end(to), &n.w.setup
+	if n.w.faulty && n.rng.chance(o.loss) {
+		return
+	}
+	at := n.w.now + 20*microsecond + n.rng.around(o.netDelay) + int64(bytes)*o.slowBulk/1024
+	at = max(at, s.last[lane]+1)
+	s.last[lane] = at
+	n.arriveAt(at, s, arrive)
+	if n.w.faulty && n.rng.chance(o.twice) {
+		n.lateAt(at+n.rng.around(10*millisecond), s.p, arrive)
+	}
+	if n.w.faulty && n.rng.chance(o.late) {
+		n.lateAt(at+n.rng.between(0, 2*second), s.p, arrive)
+	}
+}
+
+// arriveAt delivers while this end of the connection stands.
+func (n *network) arriveAt(at int64, s *side, arrive func(q *process)) {
+	n.w.after(at-n.w.now, func() {
+		if s.up && s.p.alive() {
+			s.p.happen(func() { arrive(s.p) })
+		}
+	})
+}
+
+// lateAt delivers to a life, whatever has become of the connection.
+func (n *network) lateAt(at int64, p *process, arrive func(q *process)) {
+	n.w.after(at-n.w.now, func() {
+		if p.running() {
+			p.happen(func() { arrive(p) })
+		}
+	})
+}

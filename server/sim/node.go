@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"fmt"
+
+	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// node is a place of the cluster: a disk, and the process that lives there at present.
+type node struct {
+	w    *world
+	id   int
+	pool *wire.Pool
+	fs   *faultfs.FS
+	rng  stream // of its disk and of its crashes
+
+	life     *process
+	lives    int
+	boot     uint64 // boot counter, as saved
+	sameBoot bool   // the machine has run since the last life
+	forgot   bool   // the directory was lost, or un-synced acknowledgements were: the next life begins wiped
+	seen     shadow // what the checker knows of this replica's log
+}
+
+const logDir = "partition"
+
+func newNode(w *world, id int) *node {
+	return &node{w: w, id: id, pool: w.arena.pools[id], fs: faultfs.New(), rng: newStream(w.seed, fmt.Sprintf("node %d", id))}
+}
+
+// start begins a new life: it recovers the log and then joins the cluster.
+func (n *node) start() {
+	if n.life.alive() {
+		n.w.fail("sim", "replica %d is started twice", n.id)
+	}
+	n.lives++
+	n.boot++
+	p := &process{n: n, w: n.w, incarnation: vsr.Incarnation{Boot: n.boot, Nonce: n.rng.Uint64()}, effectsLeft: unlimited, opsLeft: unlimited,
+		tries: map[uint64]func(answer){}}
+	n.life = p
+	n.w.note(n.id, "start", "", n.boot)
+	p.boot()
+}
+
+// ending is how a life ends.
+type ending uint8
+
+const (
+	killed  ending = iota // SIGKILL: the page cache survives
+	powered               // power cut: what is not synced may be lost
+)
+
+// end ends the present life, at whatever it is doing.
+func (n *node) end(how ending) {
+	p := n.life
+	if !p.alive() {
+		return
+	}
+	if !p.ready {
+		n.w.cover.CrashesInRecovery++
+	}
+	p.die()
+	n.sameBoot = how == killed
+	if how == killed {
+		n.w.cover.Kills++
+		n.w.note(n.id, "kill", "")
+		n.fs.Kill()
+	} else {
+		n.w.cover.PowerCuts++
+		n.w.note(n.id, "power cut", "")
+		n.fs.Crash(n.rng.Rand)
+		n.seen.powerCut(n.w.setup.synced)
+		n.forgot = n.forgot || !n.w.setup.synced
+	}
+	if free := n.pool.Free(); free != poolBuffers {
+		n.w.fail("leak", "%d frame buffers of replica %d are held after its end: %+v %v", poolBuffers-free, n.id, n.pool.Stats().References, n.pool.Leaks())
+	}
+	n.w.net.died(n.id, how)
+}
+
+// wipe loses the directory of a node that is down.
+func (n *node) wipe() {
+	n.w.note(n.id, "wipe", "")
+	n.w.cover.Wiped++
+	n.fs = faultfs.New()
+	n.forgot, n.sameBoot = true, false
+	n.seen.wipe()
+}
+
+// openLog recovers the log on fs.
+func (n *node) openLog(fs journal.FS) (*journal.Log, *journal.Recovered, error) {
+	c := &n.w.setup.config
+	return journal.Open(journal.Options{FS: fs, Dir: logDir, Cluster: c.Cluster, Group: c.Group, SegmentBytes: n.w.setup.segmentBytes,
+		Pipeline: c.PipelineOps, SameBoot: n.sameBoot})
+}

@@ -1,0 +1,192 @@
+package sim
+
+import (
+	"bytes"
+
+	"rejoin/server/journal"
+	"rejoin/server/vsr"
+)
+
+// Budgets of virtual time after all faults have stopped.
+const (
+	loadAfterNs = 3 * second  // load goes on for so long
+	healTicks   = 6000        // until the cluster must be at rest: a minute
+	freshTicks  = 1000        // until a request made then must be acknowledged
+	lagNs       = 10 * second // with the load on: a replica has by then what was committed when faults stopped
+)
+
+// play lets the run go through its phases.
+func (w *world) play() {
+	w.check.init(w)
+	for i := range w.setup.replicas {
+		n := newNode(w, i)
+		n.seen.start = 1
+		w.nodes = append(w.nodes, n)
+	}
+	w.net.init(w)
+	for _, n := range w.nodes {
+		n.start()
+	}
+	w.faulty, w.loading = true, true
+	for i := range w.setup.clients {
+		c := newClient(w, i)
+		w.clients = append(w.clients, c)
+		c.idle()
+	}
+	w.nemesis.init(w)
+	w.runUntil(w.setup.faultNs, nil)
+	w.nemesis.heal()
+	if w.setup.loadOn {
+		w.catchUpUnderLoad()
+	}
+	w.loading = false
+	w.rest()
+	w.fresh()
+	w.verify()
+	w.finish()
+}
+
+// catchUpUnderLoad: every replica reaches what was committed when the faults stopped, and commits go
+// on, while requests keep coming.
+func (w *world) catchUpUnderLoad() {
+	goal := w.check.top()
+	w.runUntil(w.now+loadAfterNs, nil)
+	ok := w.runUntil(w.now+lagNs+healTicks*tickNs/4, func() bool {
+		for i := range w.nodes {
+			if s, ok := w.statusOf(i); !ok || s.Commit.Op < goal {
+				return false
+			}
+		}
+		return w.check.top() > goal
+	})
+	if !ok {
+		w.fail("P1", "with the load on, not every replica reaches op %d, which was committed when the faults stopped; %s", goal, w.stand())
+	}
+}
+
+// rest: without new requests the cluster comes to rest: one view, one commit, nothing pending.
+func (w *world) rest() {
+	if w.runUntil(w.now+healTicks*tickNs, w.atRest) {
+		return
+	}
+	property := "P1"
+	if s, ok := w.statusOf(0); ok {
+		for i := range w.nodes {
+			if t, _ := w.statusOf(i); t.View != s.View || t.LogView != t.View {
+				property = "P5"
+			}
+		}
+		if property == "P1" && w.pending() > 0 {
+			property = "P6"
+		}
+	}
+	w.fail(property, "%d ticks after the faults stopped the cluster is not at rest: %d requests are pending; %s", uint64(healTicks), w.pending(), w.stand())
+}
+
+func (w *world) atRest() bool {
+	var first vsr.Status
+	for i := range w.nodes {
+		s, ok := w.statusOf(i)
+		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() {
+			return false
+		}
+		if i == 0 {
+			first = s
+		}
+		if s.View != first.View {
+			return false
+		}
+	}
+	return w.pending() == 0
+}
+
+func (w *world) pending() int {
+	n := 0
+	for _, c := range w.clients {
+		if c.busy {
+			n++
+		}
+	}
+	return n
+}
+
+// stand tells where every replica stands.
+func (w *world) stand() string {
+	text := ""
+	for i := range w.nodes {
+		s, ok := w.statusOf(i)
+		r := record{at: w.now, node: i, from: noNode, verb: "stands", status: ok, s: s}
+		text += "\n  " + r.line()
+	}
+	return text
+}
+
+// fresh: a cluster at rest takes new requests.
+func (w *world) fresh() {
+	before := w.cover.Acknowledged
+	w.loading = true
+	if !w.runUntil(w.now+freshTicks*tickNs, func() bool { return w.cover.Acknowledged > before+2 }) {
+		w.fail("P6", "a healed cluster does not acknowledge a new request within %d ticks; %s", uint64(freshTicks), w.stand())
+	}
+	w.loading = false
+	w.rest()
+}
+
+// verify reads every replica's log from its files and compares it with what was committed.
+func (w *world) verify() {
+	var first [][]byte
+	for _, n := range w.nodes {
+		var frames [][]byte
+		for op := n.life.log.Start(); op <= w.check.top(); op++ {
+			h, frame, err := n.life.log.ReadFrame(op, nil)
+			if err != nil {
+				w.fail("S8", "replica %d cannot read op %d: %v", n.id, op, err)
+			}
+			if h != *w.check.at(op) {
+				w.fail("S8", "replica %d has another op %d than was committed", n.id, op)
+			}
+			frames = append(frames, frame)
+		}
+		if first == nil {
+			first = frames
+			continue
+		}
+		for i := range frames {
+			if !bytes.Equal(frames[i], first[i]) {
+				w.fail("S8", "op %d has other bytes on replica %d than on replica 0", i+1, n.id)
+			}
+		}
+	}
+}
+
+// finish cuts the power of every machine at once, and reads what the disks have: everything that
+// was acknowledged.
+func (w *world) finish() {
+	for _, n := range w.nodes {
+		n.end(powered)
+	}
+	if !w.setup.synced {
+		return
+	}
+	held := make([]int, w.check.top()+1)
+	for _, n := range w.nodes {
+		log, rec, err := n.openLog(n.fs)
+		if err != nil {
+			w.fail("S8", "replica %d cannot be read after the end: %v", n.id, err)
+		}
+		n.countHeld(log, rec, held)
+	}
+	for op := uint64(1); op <= w.check.ackedOp; op++ {
+		if held[op] < w.quorum() {
+			w.fail("S4", "op %d is on %d disks after a power cut of all", op, held[op])
+		}
+	}
+}
+
+func (n *node) countHeld(log *journal.Log, rec *journal.Recovered, held []int) {
+	for op := rec.Start; op <= rec.Held.Op && op < uint64(len(held)); op++ {
+		if h, err := log.Header(op); err == nil && h == *n.w.check.at(op) {
+			held[op]++
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Options of a run.
+type Options struct {
+	Trace io.Writer // every line of the trace; nil for none
+	Arena *Arena    // memory that runs after one another may share; nil: the run makes its own
+}
+
+// Coverage counts what a run has met, so that a campaign can tell that it tested something.
+type Coverage struct {
+	Runs, Steps       uint64
+	VirtualNs         int64
+	Committed         uint64 // ops
+	Acknowledged      uint64 // requests
+	ViewChanges       uint64 // views that started after the first
+	Repairs           uint64
+	Transfers         uint64
+	Kills             uint64
+	PowerCuts         uint64
+	TornBoots         uint64 // recoveries that dropped or rewrote a tail
+	CrashesInRecovery uint64
+	Wiped             uint64 // directories lost
+	WipedRecoveries   uint64 // wiped replicas that earned their vote back
+	TableAnswers      uint64 // retries answered from the client table
+	Evictions         uint64
+	ReadsLatest       uint64
+	StepDowns         uint64
+	Holes             uint64
+	HolesFilled       uint64
+	DiskFull          uint64
+	Fences            uint64 // nodes that fenced themselves over a disk error
+	Waitings          uint64 // views that waited for another replica
+}
+
+// Add sums up.
+func (c *Coverage) Add(o *Coverage) {
+	for i, v := range o.fields() {
+		*c.fields()[i].at += *v.at
+	}
+	c.VirtualNs += o.VirtualNs
+}
+
+type counted struct {
+	name string
+	at   *uint64
+}
+
+func (c *Coverage) fields() []counted {
+	return []counted{{"runs", &c.Runs}, {"steps", &c.Steps}, {"committed", &c.Committed}, {"acknowledged", &c.Acknowledged},
+		{"view changes", &c.ViewChanges}, {"repairs", &c.Repairs}, {"transfers", &c.Transfers}, {"kills", &c.Kills},
+		{"power cuts", &c.PowerCuts}, {"torn boots", &c.TornBoots}, {"crashes in recovery", &c.CrashesInRecovery},
+		{"wiped", &c.Wiped}, {"wiped recoveries", &c.WipedRecoveries}, {"table answers", &c.TableAnswers},
+		{"evictions", &c.Evictions}, {"latest reads", &c.ReadsLatest}, {"step-downs", &c.StepDowns}, {"holes", &c.Holes},
+		{"holes filled", &c.HolesFilled}, {"disk full", &c.DiskFull}, {"fences", &c.Fences}, {"waitings", &c.Waitings}}
+}
+
+// String lists the counts.
+func (c *Coverage) String() string {
+	var b strings.Builder
+	for i, f := range c.fields() {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d %s", *f.at, f.name)
+	}
+	fmt.Fprintf(&b, ", %.1f virtual hours", float64(c.VirtualNs)/3.6e12)
+	return b.String()
+}
+
+// Report is what a run was.
+type Report struct {
+	Seed      uint64
+	Setup     string // what was drawn, in words
+	TraceHash uint64 // of every line, written or not
+	Coverage  Coverage
+}
+
+// Failure is a promise that did not hold. It is the error of Run.
+type Failure struct {
+	Seed     uint64
+	Property string // S1 to S9, P1, P5, P6, or what else was found
+	Detail   string
+	Step     uint64
+	AtNs     int64
+	Setup    string
+	Lines    []string // the end of the trace
+}
+
+// Error is the whole story.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s: %s\nseed %d, step %d, %.6f s; %s\n%s\n%s\nrepeat: bench sim --seed %d --trace",
+		f.Property, f.Detail, f.Seed, f.Step, float64(f.AtNs)/1e9, f.Setup, Legend, strings.Join(f.Lines, "\n"), f.Seed)
+}

@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"rejoin/server/journal"
+	"rejoin/server/partition"
+	"rejoin/server/vsr"
+)
+
+// shadow is what the checker knows of one replica's log from what it handed to its disk and what
+// recovery found there.
+type shadow struct {
+	start   uint64       // op of headers[0]
+	headers []vsr.Header // the log as the state machine sees it
+	written uint64       // on the file, perhaps not synced
+	durable uint64       // synced
+	commit  uint64       // of this life
+
+	view, logView uint64 // durable
+	spoken        uint64 // highest view and log_view that a message spoke for
+	spokenLog     uint64
+	wiped         bool
+
+	acked     vsr.ID // the highest op vouched for and not dropped since
+	ackedView uint64
+	ackedIn   uint64 // boot counter of the life that vouched for it
+}
+
+// at returns the header of an op the log has, or nil.
+func (s *shadow) at(op uint64) *vsr.Header {
+	if op < s.start || op >= s.start+uint64(len(s.headers)) {
+		return nil
+	}
+	return &s.headers[op-s.start]
+}
+
+func (s *shadow) head() uint64 { return s.start + uint64(len(s.headers)) - 1 }
+
+// holds tells whether the log has this very op.
+func (s *shadow) holds(id vsr.ID) bool {
+	h := s.at(id.Op)
+	return h != nil && h.Sum == id.Sum
+}
+
+// wipe: the directory is gone, and with it every promise of this replica.
+func (s *shadow) wipe() { *s = shadow{start: 1, wiped: true} }
+
+// powerCut forgets what was vouched for without a sync.
+func (s *shadow) powerCut(synced bool) {
+	s.written = s.durable
+	if !synced {
+		s.acked = vsr.ID{}
+	}
+}
+
+// work follows a job on its way to the disk.
+func (s *shadow) work(p *process, j *partition.Job) {
+	switch j.Kind {
+	case partition.JobAppend:
+		h := &j.Frame.Header
+		if h.Op != s.head()+1 {
+			p.w.fail("S5", "replica %d appends op %d behind op %d", p.n.id, h.Op, s.head())
+		}
+		if before := s.at(h.Op - 1); before != nil && h.Parent != before.Sum {
+			p.w.fail("S5", "replica %d appends op %d whose parent is not its op %d", p.n.id, h.Op, h.Op-1)
+		}
+		s.headers = append(s.headers, *h)
+	case partition.JobCut:
+		s.cut(p, j.ID.Op)
+	}
+}
+
+// cut drops the ops above op. What was vouched for may only fall when a later view's log lacks it,
+// or when another op was committed there.
+func (s *shadow) cut(p *process, op uint64) {
+	for n := op + 1; n <= s.acked.Op && n <= s.head(); n++ {
+		h, c := s.at(n), p.w.check.at(n)
+		switch {
+		case h == nil:
+		case c != nil && c.Sum == h.Sum:
+			p.w.fail("S7", "replica %d drops op %d, which it vouched for and which is committed", p.n.id, n)
+		case c != nil, p.status().View > s.ackedView:
+		default:
+			p.w.fail("S7", "replica %d drops op %d, which it vouched for in view %d, in view %d", p.n.id, n, s.ackedView, p.status().View)
+		}
+	}
+	if op < s.head() {
+		s.headers = s.headers[:op+1-s.start]
+	}
+	s.written, s.durable = min(s.written, op), min(s.durable, op)
+	if op < s.acked.Op {
+		s.acked = vsr.ID{}
+		if h := s.at(op); h != nil {
+			s.acked = h.ID()
+		}
+	}
+}
+
+// completed follows what the disk has done.
+func (s *shadow) completed(p *process, in *vsr.Input) {
+	switch in.Kind {
+	case vsr.InWritten:
+		if s.holds(in.ID) {
+			s.written = max(s.written, in.ID.Op)
+		}
+	case vsr.InDurable:
+		if s.holds(in.ID) {
+			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
+		}
+	case vsr.InStateSaved:
+		if in.State.View < s.view || in.State.LogView < s.logView || in.State.LogView > in.State.View {
+			p.w.fail("S3", "replica %d saves view %d, log_view %d after %d, %d", p.n.id, in.State.View, in.State.LogView, s.view, s.logView)
+		}
+		s.view, s.logView, s.wiped = in.State.View, in.State.LogView, in.State.Wiped
+	}
+}
+
+// recovered takes over what a new life found, and holds it against what the last one had promised.
+func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
+	w, id := p.w, p.n.id
+	if !b.State.Wiped && (b.State.View < s.spoken || b.State.LogView < s.spokenLog) {
+		w.fail("S3", "replica %d comes back with view %d, log_view %d and has spoken for %d, %d", id, b.State.View, b.State.LogView, s.spoken, s.spokenLog)
+	}
+	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
+	s.start, s.headers, s.commit = rec.Start, nil, b.Commit.Op
+	for op := rec.Start; op <= b.Head.Op; op++ {
+		h, err := p.log.Header(op)
+		if err != nil {
+			w.fail("boot", "replica %d recovered up to op %d and cannot read op %d: %v", id, b.Head.Op, op, err)
+		}
+		s.headers = append(s.headers, h)
+	}
+	s.written, s.durable = s.head(), s.head()
+	if s.acked.Op > 0 && !b.State.Wiped {
+		if h := s.at(s.acked.Op); h == nil && b.Top.Op < s.acked.Op || h != nil && h.Sum != s.acked.Sum {
+			w.fail("S7", "replica %d recovered up to op %d (top %d) and had vouched for op %d in view %d", id, b.Head.Op, b.Top.Op, s.acked.Op, s.ackedView)
+		}
+	}
+	for op := max(rec.Start, 1); op <= b.Commit.Op; op++ {
+		if c := w.check.at(op); c == nil || c.Sum != s.at(op).Sum {
+			w.fail("S1", "replica %d takes op %d for committed when it starts, and nobody has committed it", id, op)
+		}
+	}
+}
