@@ -103,7 +103,7 @@ func (r *recorder) count(prefix string) (n int) {
 }
 
 // await waits until so many lines begin with prefix.
-func (r *recorder) await(t *testing.T, times int, prefix string) {
+func (r *recorder) await(t testing.TB, times int, prefix string) {
 	t.Helper()
 	giveUp := time.After(patience)
 	for {
@@ -122,7 +122,7 @@ func (r *recorder) await(t *testing.T, times int, prefix string) {
 }
 
 // eventually is for what only a snapshot tells.
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	giveUp := time.After(patience)
 	tick := time.NewTicker(time.Millisecond)

@@ -13,7 +13,7 @@
 //
 // A caller must: give each frame to SendFrame before it lets go of its own reference; treat what
 // Handler receives as lent for the call; keep Handler quick, except for Frame and ChunkEnd, whose
-// blocking is the back-pressure on a transfer; and return from every Handler call and every done
+// blocking (for less than 4 s, then the link ends) is the back-pressure on a transfer; and return from every Handler call and every done
 // function once the context of Run has ended. No Send method blocks.
 //
 // The package never: reorders one lane, delivers a message of an incarnation that is not the
@@ -25,9 +25,9 @@
 // All are started by Network.Run, which waits for them. r is one other node.
 //
 //	accept loop   listener       -> new connections          -> one handshake goroutine each, at most 64
-//	handshake     a connection   -> a proven, compared link  -> keeper of r
-//	dialer x 2    r's address    -> a proven, compared link  -> keeper of r    (if r's number is larger)
-//	prober        r's address    -> "refused"                -> keeper of r    (if r's number is smaller)
+//	handshake     a connection   -> a proven, compared link  -> keeper of r; Refused -> Handler
+//	dialer x 2    r's address    -> a proven, compared link  -> keeper of r; Refused -> Handler (r's number is larger)
+//	prober        r's address    -> "refused"                -> keeper of r    (r's number is smaller)
 //	keeper        links, deaths  -> Hello, LinkUp, LinkDown  -> Handler; the only one that knows who is present
 //	reader        protocol link  -> Message                  -> Handler
 //	writer        outbox         -> one writev a round       -> protocol link

@@ -43,10 +43,14 @@ func TestAHalfOpenLinkDiesAndComesBack(t *testing.T) {
 
 func TestAnIdleLinkStaysUp(t *testing.T) {
 	c := newCluster(t, 2)
-	a, b := c.start(0, hurried), c.start(1, hurried)
+	lively := func(o *Options) {
+		o.timing = defaultTiming()
+		o.timing.silence, o.timing.keepAlive = time.Second, 10*time.Millisecond
+	}
+	a, b := c.start(0, lively), c.start(1, lively)
 	bothUp(t, a, b)
 	before := b.Stats().Peers[0].BulkReceivedBytes
-	eventually(t, "many keep-alives", func() bool { return b.Stats().Peers[0].BulkReceivedBytes >= before+20*uint64(len(keepAlive)) })
+	eventually(t, "keep-alives for longer than the silence that kills", func() bool { return b.Stats().Peers[0].BulkReceivedBytes >= before+150*uint64(len(keepAlive)) })
 	if links := a.Stats().Peers[1].Links; links != 2 {
 		t.Errorf("%d links, want the first 2", links)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strconv"
@@ -172,78 +171,32 @@ func (n *Network) welcome(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// noteHandshake counts a failed handshake and tells of a refusal once.
-func (n *Network) noteHandshake(err error, other int) {
-	var refused *RefusedError
-	if !errors.As(err, &refused) {
-		if other < 0 && !errors.Is(err, io.EOF) { // a prober connects and says nothing
-			n.handshakesBad.Add(1)
-		}
-		return
-	}
-	if refused.Peer < 0 {
-		n.handshakesBad.Add(1)
-	} else {
-		n.remotes[refused.Peer].counters.handshakesRefused.Add(1)
-	}
-	if !n.refusals.isNew(refused) {
-		return
-	}
-	id := "unknown"
-	if refused.Peer >= 0 {
-		id = n.options.Nodes[refused.Peer].ID
-	}
-	n.options.Logger.Warn("peer handshake refused", "peer", id, "reason", refused.Reason.String(), "by_peer", refused.ByPeer, "text", refused.Text)
-	n.options.Handler.Refused(refused.Peer, refused)
-}
-
-// refusalLog remembers what has been said, so that redials do not repeat it.
-type refusalLog struct {
-	mu   sync.Mutex
-	said map[RefusedError]bool
-}
-
-const refusalsRememberedMax = 256 // strangers choose some of the words
-
-func (l *refusalLog) isNew(e *RefusedError) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := *e
-	if e.Peer < 0 {
-		key.Text = "" // a stranger's bytes are in it
-	}
-	if l.said[key] || len(l.said) >= refusalsRememberedMax {
-		return false
-	}
-	if l.said == nil {
-		l.said = make(map[RefusedError]bool)
-	}
-	l.said[key] = true
-	return true
-}
-
-// forget makes the next refusal of a node news again, once a link to it came up.
-func (l *refusalLog) forget(peer int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for key := range l.said {
-		if key.Peer == peer {
-			delete(l.said, key)
-		}
-	}
-}
-
 // SetLocal changes what this node says about itself. Every link is made anew, with a handshake that
-// says it: both things change at most a few times in a directory's life.
+// says it: such changes are few in a directory's life. The one that comes while the cluster is at
+// work, from unused to used, is left to the next handshake: only a blank node asks for it, and while
+// one is blank nothing is used.
 func (n *Network) SetLocal(local Local) {
 	n.mu.Lock()
-	n.local = localState{Local: local, generation: n.local.generation + 1}
+	old := n.local
+	renew := local.Incarnation != old.Incarnation || old.Format != FormatUnused || local.Format != FormatUsed
+	n.local.Local = local
+	if renew {
+		n.local.generation++
+	}
 	n.mu.Unlock()
 	for _, r := range n.remotes {
-		if r != nil {
+		if r != nil && renew {
 			r.dropLinks(errRenewed)
 		}
 	}
+}
+
+// Close gives the port back if the network is never run.
+func (n *Network) Close() error {
+	if n.listener == nil {
+		return nil
+	}
+	return n.listener.Close()
 }
 
 func (n *Network) localNow() localState {

@@ -2,14 +2,8 @@ package peer
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // remote is one other node.
@@ -133,16 +127,17 @@ func (r *remote) settle(ctx context.Context, l *link) bool {
 	}
 	r.present.Store(&hello)
 	r.n.refusals.forget(r.number)
-	r.counters.links.Add(1)
-	l.start(ctx)
 	r.slot(l.purpose).Store(l)
+	r.counters.links.Add(1)
 	if l.generation != r.n.localNow().generation { // SetLocal came between and did not see it
 		l.end(errRenewed)
 	}
 	if l.purpose == purposeProtocol {
 		drain(r.refused)
+		r.n.options.Logger.Info("peer link up", "peer", r.n.options.Nodes[r.number].ID, "boot", hello.Incarnation.Boot, "format", hello.Format.String())
 		r.n.options.Handler.LinkUp(r.number)
 	}
+	l.start(ctx)
 	return true
 }
 
@@ -174,108 +169,6 @@ func (r *remote) tearDown(l *link) {
 	if l.purpose == purposeProtocol {
 		r.n.options.Logger.Info("peer link down", "peer", r.n.options.Nodes[r.number].ID, "reason", l.reason())
 		r.n.options.Handler.LinkDown(r.number, false)
-	}
-}
-
-// dial keeps one link to a node with a larger number.
-func (r *remote) dial(ctx context.Context, p purpose) {
-	pause := backOff{timing: r.n.options.timing}
-	for ctx.Err() == nil {
-		l, err := r.connect(ctx, p)
-		if err != nil {
-			r.noteDial(err, p)
-			pause.wait(ctx)
-			continue
-		}
-		began := time.Now()
-		r.offer(ctx, l)
-		select {
-		case <-l.gone:
-		case <-ctx.Done():
-			return
-		}
-		if time.Since(began) < r.n.options.timing.backOffMax { // it did not last: do not spin
-			pause.wait(ctx)
-		} else {
-			pause.reset()
-		}
-	}
-}
-
-func (r *remote) connect(ctx context.Context, p purpose) (*link, error) {
-	conn, err := r.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	err = r.n.options.timing.tune(conn)
-	var l *link
-	if err == nil {
-		l, err = r.n.dialHandshake(conn, r.number, p)
-	}
-	if err != nil {
-		conn.Close()
-	}
-	return l, err
-}
-
-func (r *remote) open(ctx context.Context) (net.Conn, error) {
-	r.counters.dials.Add(1)
-	dialer := net.Dialer{Timeout: r.n.options.timing.dial}
-	return dialer.DialContext(ctx, "tcp", r.n.options.Nodes[r.number].Dial)
-}
-
-func (r *remote) noteDial(err error, p purpose) {
-	if errors.Is(err, unix.ECONNREFUSED) {
-		r.counters.dialsRefused.Add(1)
-		if p == purposeProtocol {
-			signal(r.refused)
-		}
-	}
-	r.n.noteHandshake(err, r.number)
-}
-
-// probe asks, each time a link ended that only the other side can dial again, whether anything
-// listens there. A dying process may still take the first connects, so it asks until one is
-// refused or the link is back.
-func (r *remote) probe(ctx context.Context) {
-	for {
-		select {
-		case <-r.lost:
-		case <-ctx.Done():
-			return
-		}
-		pause := backOff{timing: r.n.options.timing}
-		for ctx.Err() == nil && r.protocol.Load() == nil {
-			conn, err := r.open(ctx)
-			if err == nil {
-				conn.Close()
-			} else if errors.Is(err, unix.ECONNREFUSED) {
-				r.noteDial(err, purposeProtocol)
-				break
-			}
-			pause.wait(ctx)
-		}
-	}
-}
-
-// backOff waits between tries: twice as long each time, with jitter of a half, so that nodes that
-// lost each other together do not come back together.
-type backOff struct {
-	timing timing
-	next   time.Duration
-}
-
-func (b *backOff) reset() { b.next = 0 }
-
-func (b *backOff) wait(ctx context.Context) {
-	b.next = min(max(2*b.next, b.timing.backOffMin), b.timing.backOffMax)
-	timer := time.NewTimer(b.next/2 + rand.N(b.next/2+1))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"rejoin/server/vsr"
@@ -65,7 +66,7 @@ func TestRestartIsANewHelloBeforeItsFirstMessage(t *testing.T) {
 	if known := a.KnownBoot(1); known != 2 {
 		t.Errorf("boot counter %d is known, want 2", known)
 	}
-	again.heard.await(t, 1, "hello 0 boot 1 nonce 100 used known 1")
+	again.heard.await(t, 1, "hello 0 boot 1 nonce 100 used")
 }
 
 // A directory that was lost, or restored from an old copy: the node is told the number to go above.
@@ -97,6 +98,48 @@ func TestASmallerBootCounterIsRefusedWithTheNumber(t *testing.T) {
 	}
 }
 
+// A message of the old life that is just being handled must be done with before the new life is
+// announced: after its Hello nothing of the old one may be heard.
+func TestHelloWaitsForTheLastMessageOfTheOldLife(t *testing.T) {
+	c := newCluster(t, 2)
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	b := c.start(1, func(o *Options) {
+		o.Handler.(*recorder).onFrame = sync.OnceFunc(func() { close(entered); <-goOn })
+	})
+	a := c.start(0)
+	bothUp(t, a, b)
+	a.Send(1, a.message(vsr.MsgAskStartView, 1))
+	a.Send(1, a.message(vsr.MsgAskHead, 1))
+	<-entered
+	a.stop()
+	again := c.start(0, boot(2))
+	again.heard.await(t, 1, "up 1") // proven, and from its side ready to speak
+	again.Send(1, again.message(vsr.MsgAskHead, 1))
+	close(goOn)
+	b.heard.await(t, 1, "ask_head from 0 boot 2")
+	lines := b.heard.all()
+	hello := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "hello 0 boot 2") })
+	for i, line := range lines {
+		if old := strings.Contains(line, "from 0 boot 1 "); old && i > hello {
+			t.Errorf("%q after the hello in %q", line, lines)
+		}
+	}
+	if b.heard.count("ask_start_view from 0 boot 1") != 1 {
+		t.Errorf("heard %q", lines)
+	}
+}
+
+// Two lives that believe in the same counter, after a directory was copied or forgotten, are told
+// apart by their nonce.
+func TestTheNonceTellsLivesApart(t *testing.T) {
+	c := newCluster(t, 2)
+	a, b := c.start(0), c.start(1)
+	bothUp(t, a, b)
+	b.stop()
+	c.start(1, func(o *Options) { o.Local.Incarnation.Nonce = 999 })
+	a.heard.await(t, 1, "hello 1 boot 1 nonce 999")
+}
+
 func TestANewFormatIsToldByANewHandshake(t *testing.T) {
 	c := newCluster(t, 2)
 	blank := func(o *Options) { o.Local.Format = FormatBlank }
@@ -110,6 +153,25 @@ func TestANewFormatIsToldByANewHandshake(t *testing.T) {
 	a.heard.await(t, 1, "hello 1 boot 1 nonce 101 unused")
 	b.heard.await(t, 1, "hello 0 boot 1 nonce 100 unused")
 	bothUp(t, a, b)
+}
+
+// The first op of a cluster turns every directory from unused to used: no link may fall for that.
+func TestFirstUseKeepsTheLinks(t *testing.T) {
+	c := newCluster(t, 2)
+	unused := func(o *Options) { o.Local.Format = FormatUnused }
+	a, b := c.start(0, unused), c.start(1, unused)
+	bothUp(t, a, b)
+	local := b.localNow().Local
+	local.Format = FormatUsed
+	b.SetLocal(local)
+	a.Send(1, a.message(vsr.MsgAskHead, 1))
+	b.heard.await(t, 1, "ask_head")
+	if n := a.heard.count("down") + b.heard.count("down"); n != 0 {
+		t.Errorf("heard %q", a.heard.all())
+	}
+	a.stop()
+	a = c.start(0, boot(2))
+	a.heard.await(t, 1, "hello 1 boot 1 nonce 101 used")
 }
 
 func TestTenKillsLeaveNothingBehind(t *testing.T) {
