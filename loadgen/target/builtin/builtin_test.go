@@ -87,11 +87,11 @@ func waitForEnd(t *testing.T, l *link) {
 func TestCutBeforeTheAnswerIsUnknown(t *testing.T) {
 	s := startStub(t)
 	p := openRegistered(t, s)
-	s.nodes[0].before = func(ctx *fasthttp.RequestCtx) bool {
+	s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
 		ctx.HijackSetNoResponse(true)
 		ctx.Conn().Close()
 		return true
-	}
+	})
 	before := s.nodes[0].requests.Load()
 	r := p.Try(loadgen.Attempt{Request: 1, Batch: testBatch, Deadline: soon()})
 	if r.Outcome != loadgen.TryUnknown || r.Cause != loadgen.CauseReset || r.Final {
@@ -132,11 +132,11 @@ func TestAnswersAreRead(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", c.status, c.body), func(t *testing.T) {
 			s := startStub(t)
 			p := openRegistered(t, s)
-			s.nodes[0].before = func(ctx *fasthttp.RequestCtx) bool {
+			s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
 				ctx.SetStatusCode(c.status)
 				ctx.SetBodyString(strings.ReplaceAll(c.body, "PRIMARY", s.nodes[2].address()))
 				return true
-			}
+			})
 			r := p.Try(loadgen.Attempt{Request: 1, Batch: testBatch, Deadline: soon()})
 			if r.Outcome != c.outcome || r.Cause != loadgen.CauseAnswer || r.Final != c.final || r.Unregistered != c.gone || r.Hint != c.hint || r.Err == nil {
 				t.Errorf("%+v", r)
@@ -157,7 +157,7 @@ func TestForeignAcknowledgementIsUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := startStub(t)
 			p := openRegistered(t, s)
-			s.nodes[0].before = func(ctx *fasthttp.RequestCtx) bool {
+			s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
 				stamped, code := s.log.append(ctx.PostBody())
 				if code != "" {
 					t.Errorf("refused: %s", code)
@@ -167,7 +167,7 @@ func TestForeignAcknowledgementIsUnknown(t *testing.T) {
 				wire.PutHeader(b[:], &stamped)
 				ctx.SetBody(b[:])
 				return true
-			}
+			})
 			r := p.Try(loadgen.Attempt{Request: 1, Batch: testBatch, Deadline: soon()})
 			if r.Outcome != loadgen.TryUnknown || r.Err == nil {
 				t.Errorf("%v: %v, want unknown", r.Outcome, r.Err)
@@ -221,13 +221,13 @@ func TestReadChecksWhatItPasses(t *testing.T) {
 			s := startStub(t)
 			fill(t, s, 60)
 			edited := false
-			s.nodes[1].readEdit = func(b []byte) []byte {
+			s.nodes[1].editReads(func(b []byte) []byte {
 				if edited || len(b) == 0 {
 					return b
 				}
 				edited = name != "cut in a body" // a cut must be there in the last answer too
 				return c.edit(append([]byte(nil), b...))
-			}
+			})
 			batches, damaged, end, err := readAll(t.Context(), s, "n1")
 			if c.want == "" && (err != nil || batches != 60 || damaged != c.damaged || end.EndOffset != 120) {
 				t.Errorf("%d batches, %d damaged, end %d, err %v; want 60, %d, 120", batches, damaged, end.EndOffset, err, c.damaged)
@@ -263,14 +263,14 @@ func firstTwice(b []byte) []byte {
 func TestReadBeginsAtTheEarliestOffset(t *testing.T) {
 	s := startStub(t)
 	fill(t, s, 10)
-	s.nodes[0].before = func(ctx *fasthttp.RequestCtx) bool {
+	s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
 		if offset := ctx.QueryArgs().GetUintOrZero("offset"); offset < 8 {
 			ctx.SetStatusCode(410)
 			fmt.Fprint(ctx, `{"error":"below_earliest","message":"m","earliest_offset":8}`)
 			return true
 		}
 		return false
-	}
+	})
 	batches, _, _, err := readAll(t.Context(), s, "n0")
 	if err != nil || batches != 6 {
 		t.Fatalf("%d batches, err %v, want the 6 from offset 8 on", batches, err)
@@ -281,7 +281,7 @@ func TestReadWaitsForAReplicaThatSaysNotNow(t *testing.T) {
 	s := startStub(t)
 	fill(t, s, 3)
 	left := 2
-	s.nodes[2].before = func(ctx *fasthttp.RequestCtx) bool {
+	s.nodes[2].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
 		left--
 		if left < 0 {
 			return false
@@ -289,7 +289,7 @@ func TestReadWaitsForAReplicaThatSaysNotNow(t *testing.T) {
 		ctx.SetStatusCode(503)
 		fmt.Fprint(ctx, `{"error":"unreadable","message":"repairing"}`)
 		return true
-	}
+	})
 	if batches, _, _, err := readAll(t.Context(), s, "n2"); err != nil || batches != 3 {
 		t.Fatalf("%d batches, err %v", batches, err)
 	}
@@ -299,7 +299,7 @@ func TestReadWaitsForAReplicaThatSaysNotNow(t *testing.T) {
 func TestReadThatEndsEarlyShowsIt(t *testing.T) {
 	s := startStub(t)
 	fill(t, s, 10)
-	s.nodes[0].readEdit = func([]byte) []byte { return nil }
+	s.nodes[0].editReads(func([]byte) []byte { return nil })
 	batches, _, end, err := readAll(t.Context(), s, "n0")
 	if err != nil || batches != 0 || end.EndOffset != 20 {
 		t.Fatalf("%d batches, end %d, err %v; want the replica's own word of 20", batches, end.EndOffset, err)

@@ -103,7 +103,7 @@ func (l *stubLog) read(offset uint64, maxBytes int) []byte {
 // stubNode is the client plane of one node over a stubLog.
 type stubNode struct {
 	log     *stubLog
-	primary func() (isMe bool, address string)
+	primary string // address of the primary
 	server  *fasthttp.Server
 	tcp     *trackedListener
 
@@ -111,9 +111,29 @@ type stubNode struct {
 	frozen   atomic.Bool
 	thaw     chan struct{}
 
-	// before, if set, may answer in place of the node, or change the answer to a read.
-	before   func(ctx *fasthttp.RequestCtx) (done bool)
-	readEdit func(body []byte) []byte
+	mu       sync.Mutex
+	before   func(ctx *fasthttp.RequestCtx) (done bool) // may answer in place of the node
+	readEdit func(body []byte) []byte                   // may change the answer to a read
+}
+
+// answerInPlace lets f answer in place of the node where it returns true.
+func (n *stubNode) answerInPlace(f func(ctx *fasthttp.RequestCtx) (done bool)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.before = f
+}
+
+// editReads lets f change the answers to reads.
+func (n *stubNode) editReads(f func(body []byte) []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.readEdit = f
+}
+
+func (n *stubNode) edits() (func(*fasthttp.RequestCtx) bool, func([]byte) []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.before, n.readEdit
 }
 
 // trackedListener remembers its connections, so that a node can go away at once.
@@ -148,12 +168,7 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-func startStubNode(t *testing.T, log *stubLog, primary func() (bool, string)) *stubNode {
-	t.Helper()
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+func startStubNode(t *testing.T, log *stubLog, tcp net.Listener, primary string) *stubNode {
 	n := &stubNode{log: log, primary: primary, tcp: &trackedListener{Listener: tcp}, thaw: make(chan struct{})}
 	n.server = &fasthttp.Server{Handler: n.handle, NoDefaultServerHeader: true, Logger: quiet{}}
 	served := make(chan struct{})
@@ -163,7 +178,7 @@ func startStubNode(t *testing.T, log *stubLog, primary func() (bool, string)) *s
 	}()
 	t.Cleanup(func() {
 		close(n.thaw)
-		n.tcp.cut()
+		n.refuse() // also ends a Serve that has only just begun, which Shutdown would miss
 		n.server.Shutdown()
 		<-served
 	})
@@ -183,7 +198,8 @@ func (n *stubNode) handle(ctx *fasthttp.RequestCtx) {
 		<-n.thaw
 		return
 	}
-	if n.before != nil && n.before(ctx) {
+	before, readEdit := n.edits()
+	if before != nil && before(ctx) {
 		return
 	}
 	n.log.mu.Lock()
@@ -195,8 +211,8 @@ func (n *stubNode) handle(ctx *fasthttp.RequestCtx) {
 	case strings.HasSuffix(path, "/frames"):
 		offset, _ := strconv.ParseUint(string(ctx.QueryArgs().Peek("offset")), 10, 64)
 		body := n.log.read(offset, ctx.QueryArgs().GetUintOrZero("max_bytes"))
-		if n.readEdit != nil {
-			body = n.readEdit(body)
+		if readEdit != nil {
+			body = readEdit(body)
 		}
 		ctx.SetBody(body)
 	case !n.isPrimary(ctx):
@@ -231,12 +247,12 @@ func (n *stubNode) append(ctx *fasthttp.RequestCtx) {
 }
 
 func (n *stubNode) isPrimary(ctx *fasthttp.RequestCtx) bool {
-	isMe, address := n.primary()
-	if !isMe {
-		ctx.SetStatusCode(421)
-		fmt.Fprintf(ctx, `{"error":"not_primary","message":"ask another","outcome":"not_appended","primary":%q,"view":1}`, address)
+	if n.address() == n.primary {
+		return true
 	}
-	return isMe
+	ctx.SetStatusCode(421)
+	fmt.Fprintf(ctx, `{"error":"not_primary","message":"ask another","outcome":"not_appended","primary":%q,"view":1}`, n.primary)
+	return false
 }
 
 func (n *stubNode) fail(ctx *fasthttp.RequestCtx, status int, code, outcome string) {
@@ -255,8 +271,16 @@ func startStub(t *testing.T) *stub {
 	t.Helper()
 	s := &stub{log: newStubLog()}
 	var options Options
+	primary := ""
 	for i := range 3 {
-		n := startStubNode(t, s.log, func() (bool, string) { return i == 0, s.nodes[0].address() })
+		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			primary = tcp.Addr().String()
+		}
+		n := startStubNode(t, s.log, tcp, primary)
 		s.nodes = append(s.nodes, n)
 		options.Nodes = append(options.Nodes, Node{Name: nodeName(i), Client: n.address()})
 	}
