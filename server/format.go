@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"rejoin/server/partition"
 	"rejoin/server/peer"
 )
 
@@ -50,11 +51,8 @@ func (f *formatting) verdict(self int) (peer.Format, uint64) {
 			fresh++
 		}
 	}
-	if f.knownBoot > 0 { // somebody remembers an earlier life
-		return peer.FormatWiped, f.knownBoot
-	}
-	if fresh == len(f.formats) {
-		return peer.FormatUnused, 0
+	if fresh == len(f.formats) { // an earlier life that nobody has used is nothing to remember
+		return peer.FormatUnused, f.knownBoot
 	}
 	return 0, 0
 }
@@ -71,6 +69,26 @@ func (f *formatting) allFormatted(self int) bool {
 	return true
 }
 
+// use marks the directory as used, durably, before the first view of any group is saved: from then on
+// whoever comes with an empty directory has forgotten something.
+func (n *node) use(jobs []partition.Job) error {
+	first := false
+	for i := range jobs {
+		first = first || jobs[i].Kind == partition.JobState && jobs[i].State.View > 0
+	}
+	n.dirMu.Lock()
+	defer n.dirMu.Unlock()
+	if !first || n.dir.format != peer.FormatUnused {
+		return nil
+	}
+	n.dir.format = peer.FormatUsed
+	if err := n.dir.save(); err != nil {
+		return fmt.Errorf("mark the data directory as used: %w", err)
+	}
+	n.network.SetFormat(peer.FormatUsed)
+	return nil
+}
+
 // format waits for the verdict on a blank directory and makes it durable.
 func (n *node) format(ctx context.Context) error {
 	if n.dir.format != peer.FormatBlank {
@@ -83,7 +101,9 @@ func (n *node) format(ctx context.Context) error {
 		verdict, known := n.formats.verdict(n.id)
 		if verdict != 0 {
 			n.dir.format = verdict
-			n.dir.incarnation.Boot = max(n.dir.incarnation.Boot, known+1)
+			if verdict == peer.FormatWiped || known > n.dir.incarnation.Boot { // else what they know is this life
+				n.dir.incarnation.Boot = max(n.dir.incarnation.Boot, known+1)
+			}
 			break
 		}
 		select {

@@ -145,6 +145,10 @@ func (g *group) flush(ctx context.Context) {
 			continue
 		}
 		began := time.Now()
+		if err := g.node.use(jobs); err != nil {
+			g.node.fence(g, err)
+			return
+		}
 		done, err := partition.Perform(g.log, jobs, g.postInput)
 		g.node.metrics.flushed(time.Since(began))
 		wakeUp(g.prepare)

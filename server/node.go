@@ -37,6 +37,7 @@ type node struct {
 	token    string
 	log      *slog.Logger
 	dir      *directory
+	dirMu    sync.Mutex // of dir, once groups run
 	pool     *wire.Pool
 	recorder *events.Recorder
 	network  *peer.Network

@@ -73,7 +73,8 @@ func (g *group) open() error {
 	}
 	g.log = log
 	config := g.config()
-	boot, err := partition.Boot(log, rec, config.RootSum, config.PipelineOps, config.SessionsMax, n.dir.format == peer.FormatWiped && rec.New)
+	forgotten := n.dir.format == peer.FormatWiped && rec.State.View == 0 // from its first view on the group's own state says so
+	boot, err := partition.Boot(log, rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)
 	if err != nil {
 		return err
 	}

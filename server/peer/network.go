@@ -199,6 +199,14 @@ func (n *Network) Close() error {
 	return n.listener.Close()
 }
 
+// SetFormat changes what the next handshakes say about this node's directory, and leaves the links
+// that stand as they are: a directory that comes to be used concerns only nodes that come anew.
+func (n *Network) SetFormat(format Format) {
+	n.mu.Lock()
+	n.local.Format = format
+	n.mu.Unlock()
+}
+
 func (n *Network) localNow() localState {
 	n.mu.Lock()
 	defer n.mu.Unlock()

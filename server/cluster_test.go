@@ -1,0 +1,351 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"rejoin/server/journal"
+	"rejoin/server/peer"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// cluster is real nodes in this process, over loopback and real files.
+type cluster struct {
+	t      *testing.T
+	config Config
+	dirs   []string
+	nodes  []*runningNode
+}
+
+type runningNode struct {
+	stop context.CancelFunc
+	done chan error
+}
+
+// freePorts takes so many ports below the ephemeral range, where no outgoing connection can sit.
+func freePorts(t *testing.T, n int) []string {
+	t.Helper()
+	var out []string
+	for port := 17400 + os.Getpid()%200; port < 17900 && len(out) < n; port++ {
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		out = append(out, address)
+	}
+	if len(out) < n {
+		t.Fatalf("only %d of %d ports are free", len(out), n)
+	}
+	return out
+}
+
+func newCluster(t *testing.T, nodes int, topics ...TopicConfig) *cluster {
+	t.Helper()
+	ports := freePorts(t, 3*nodes)
+	c := &cluster{t: t, nodes: make([]*runningNode, nodes)}
+	c.config = Config{Cluster: "test", Topics: topics, Limits: Limits{SegmentBytes: 4 << 20, PoolBuffers: 3000}}
+	root := t.TempDir()
+	for i := range nodes {
+		c.config.Nodes = append(c.config.Nodes, NodeConfig{ID: i, Listen: Addresses{Peer: ports[3*i], Client: ports[3*i+1], Admin: ports[3*i+2]}})
+		c.dirs = append(c.dirs, filepath.Join(root, fmt.Sprintf("n%d", i)))
+	}
+	c.config = c.config.withDefaults()
+	if err := c.config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stopAll)
+	return c
+}
+
+func (c *cluster) start(ids ...int) {
+	for _, id := range ids {
+		ctx, stop := context.WithCancel(context.Background())
+		n := &runningNode{stop: stop, done: make(chan error, 1)}
+		c.nodes[id] = n
+		logger := slog.New(slog.DiscardHandler)
+		if testing.Verbose() {
+			logger = slog.New(slog.NewTextHandler(c.t.Output(), nil))
+		}
+		go func() { n.done <- Run(ctx, Options{Config: c.config, ID: id, Dir: c.dirs[id], Logger: logger}) }()
+	}
+}
+
+func (c *cluster) stop(id int) {
+	n := c.nodes[id]
+	if n == nil {
+		return
+	}
+	c.nodes[id] = nil
+	n.stop()
+	if err := <-n.done; err != nil {
+		c.t.Errorf("node %d ended with %v", id, err)
+	}
+}
+
+func (c *cluster) stopAll() {
+	for id := range c.nodes {
+		c.stop(id)
+	}
+}
+
+// post sends a request to the nodes in turn until one answers 200, within a minute.
+func (c *cluster) post(path, contentType string, body []byte) []byte {
+	c.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	var last string
+	for try := 0; time.Now().Before(deadline); try++ {
+		id := try % len(c.nodes)
+		resp, err := http.Post("http://"+c.config.Nodes[id].Listen.Client+path, contentType, bytes.NewReader(body))
+		if err != nil {
+			last = err.Error()
+			<-time.After(10 * time.Millisecond)
+			continue
+		}
+		answer, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return answer
+		}
+		last = fmt.Sprintf("%d %s", resp.StatusCode, answer)
+	}
+	c.t.Fatalf("POST %s: never accepted; last: %s", path, last)
+	return nil
+}
+
+type producer struct {
+	c       *cluster
+	path    string
+	client  vsr.Client
+	session uint64
+	request uint64
+	offsets map[uint64]uint64 // by request
+}
+
+func (c *cluster) producer(topic string, n int, id uint64) *producer {
+	p := &producer{c: c, path: fmt.Sprintf("/v1/topics/%s/partitions/%d", topic, n), client: vsr.Client{Hi: 7, Lo: id}, offsets: map[uint64]uint64{}}
+	var answer struct {
+		Session uint64 `json:"session"`
+	}
+	body := fmt.Sprintf(`{"client":"%016x%016x"}`, p.client.Hi, p.client.Lo)
+	if err := json.Unmarshal(c.post(p.path+"/sessions", "application/json", []byte(body)), &answer); err != nil || answer.Session == 0 {
+		c.t.Fatalf("register: session %d, %v", answer.Session, err)
+	}
+	p.session = answer.Session
+	return p
+}
+
+func (p *producer) frame(request uint64) []byte {
+	frame := make([]byte, wire.HeaderBytes)
+	for i := range 3 {
+		frame = wire.AppendMessage(frame, wire.Message{Payload: fmt.Appendf(nil, "producer %d request %d message %d %s", p.client.Lo, request, i, bytes.Repeat([]byte{'.'}, 2000))})
+	}
+	wire.SealRequest(frame, p.client, p.session, request, 3)
+	return frame
+}
+
+func (p *producer) send() {
+	p.request++
+	p.offsets[p.request] = p.repeat(p.request)
+}
+
+func (p *producer) repeat(request uint64) uint64 {
+	var answer struct {
+		BaseOffset uint64 `json:"base_offset"`
+	}
+	if err := json.Unmarshal(p.c.post(p.path+"/batches", "application/vnd.rejoin.frame", p.frame(request)), &answer); err != nil {
+		p.c.t.Fatal(err)
+	}
+	return answer.BaseOffset
+}
+
+// readAll reads a replica's own log from offset 0 until it holds at least so many messages.
+func (c *cluster) readAll(id int, topic string, n int, messages uint64) []byte {
+	c.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	var all []byte
+	offset := uint64(0)
+	for offset < messages {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("node %d shows %d of %d messages", id, offset, messages)
+		}
+		url := fmt.Sprintf("http://%s/v1/topics/%s/partitions/%d/frames?offset=%d&max_bytes=1048576&wait_ms=200", c.config.Nodes[id].Listen.Client, topic, n, offset)
+		resp, err := http.Get(url)
+		if err != nil {
+			<-time.After(20 * time.Millisecond)
+			continue
+		}
+		part, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			c.t.Fatalf("read from node %d: %d %s", id, resp.StatusCode, part)
+		}
+		for rest := part; len(rest) > 0; {
+			h, err := wire.ParseSealed(rest)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			end := wire.HeaderBytes + int(h.BodyBytes)
+			if h.Kind == vsr.KindBatch {
+				if err := wire.CheckBody(&h, rest[wire.HeaderBytes:end]); err != nil || h.BaseOffset != offset {
+					c.t.Fatalf("op %d at offset %d where %d should be: %v", h.Op, h.BaseOffset, offset, err)
+				}
+				offset = h.NextOffset()
+			}
+			all = append(all, rest[:end]...)
+			rest = rest[end:]
+		}
+	}
+	return all
+}
+
+// expectEqual reads every replica by itself and compares them byte by byte.
+func (c *cluster) expectEqual(topic string, n int, messages uint64) {
+	c.t.Helper()
+	first := c.readAll(0, topic, n, messages)
+	for id := 1; id < len(c.nodes); id++ {
+		if other := c.readAll(id, topic, n, messages); !bytes.Equal(first, other) {
+			c.t.Errorf("node %d holds other bytes than node 0: %d and %d", id, len(other), len(first))
+		}
+	}
+}
+
+// format reads what a node's directory says of itself.
+func (c *cluster) format(id int) peer.Format {
+	file, payload, err := journal.OpenStateFile(journal.OS(c.dirs[id]), nodeStateFile, nodeStateBytes)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer file.Close()
+	return peer.Format(payload[20])
+}
+
+func all(n int) (ids []int) {
+	for i := range n {
+		ids = append(ids, i)
+	}
+	return ids
+}
+
+// TestClusterCatchesUp stops each node in turn under load, so that it misses more than the ring, and
+// expects every replica to hold the same log in the end, each acknowledged batch at its offset.
+func TestClusterCatchesUp(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
+	c.start(all(3)...)
+	const producers = 4
+	ps := make([]*producer, producers)
+	for i := range ps {
+		ps[i] = c.producer("orders", 0, uint64(i+1))
+	}
+	drive := func(each int) {
+		var wg sync.WaitGroup
+		for _, p := range ps {
+			wg.Go(func() {
+				for range each {
+					p.send()
+				}
+			})
+		}
+		wg.Wait()
+	}
+	drive(20)
+	for id := range 3 {
+		c.stop(id)
+		drive(300 + 100*(id%2)) // 1,200 or 1,600 ops: beyond the ring of 1,024
+		c.start(id)
+	}
+	drive(20)
+	messages := uint64(3 * producers * (20 + 300 + 400 + 300 + 20))
+	c.expectEqual("orders", 0, messages)
+	for _, p := range ps {
+		for _, request := range []uint64{p.request} { // the session's last is answered again, alike
+			if offset := p.repeat(request); offset != p.offsets[request] {
+				t.Errorf("request %d of producer %d is at offset %d the second time, was at %d", request, p.client.Lo, offset, p.offsets[request])
+			}
+		}
+	}
+	c.expectEqual("orders", 0, messages)
+}
+
+// TestWipedDirectory loses one node's directory and expects it to fetch everything and to earn its
+// vote back.
+func TestWipedDirectory(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
+	c.start(all(3)...)
+	p := c.producer("orders", 0, 1)
+	for range 50 {
+		p.send()
+	}
+	c.stop(2)
+	if err := os.RemoveAll(c.dirs[2]); err != nil {
+		t.Fatal(err)
+	}
+	c.start(2)
+	c.readAll(2, "orders", 0, 150)
+	if format := c.format(2); format != peer.FormatWiped {
+		t.Fatalf("the lost directory is formatted as %v", format)
+	}
+	c.stop(0) // now its vote is needed
+	for range 20 {
+		p.send()
+	}
+	c.start(0)
+	c.expectEqual("orders", 0, 210)
+}
+
+// TestClusterSizes runs clusters of one and of five nodes, and many partitions in a node.
+func TestClusterSizes(t *testing.T) {
+	for _, nodes := range []int{1, 5} {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			c := newCluster(t, nodes, TopicConfig{Name: "a", Partitions: 3}, TopicConfig{Name: "b", Partitions: 1, Durability: DurabilityReplicated})
+			c.start(all(nodes)...)
+			for part := range 3 {
+				p := c.producer("a", part, 1)
+				for range 10 {
+					p.send()
+				}
+				c.expectEqual("a", part, 30)
+			}
+			p := c.producer("b", 0, 1)
+			p.send()
+			c.expectEqual("b", 0, 3)
+			c.stop(0)
+			c.start(0)
+			p.send()
+			c.expectEqual("b", 0, 6)
+		})
+	}
+}
+
+// TestPrimaryLostDuringCatchUp stops the primary while another node is still fetching what it
+// missed: the two that are left must go on once it has.
+func TestPrimaryLostDuringCatchUp(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
+	c.start(all(3)...)
+	p := c.producer("orders", 0, 1)
+	p.send()
+	c.stop(0)
+	for range 1500 {
+		p.send()
+	}
+	c.start(0)
+	c.stop(1) // primary of view 1
+	for range 20 {
+		p.send()
+	}
+	c.start(1)
+	c.expectEqual("orders", 0, 3*1521)
+}
