@@ -1,1 +1,41 @@
-# placeholder, grows below
+# Needs only Go 1.26 and make. `make` alone prints the targets.
+
+.DEFAULT_GOAL := help
+BENCH := bin/bench
+# -buildvcs stamps commit and dirty state, which run.json and `bench version` show.
+GOBUILD := go build -buildvcs=auto -o
+
+# Packages with goroutines or state that goroutines share.
+RACE := ./cmd/bench ./loadgen/... ./results ./plots ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
+
+.PHONY: help build test check bench bench-full primary-rejoin sim clean
+
+help: ## print the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
+
+build: ## build bin/bench
+	@mkdir -p bin
+	$(GOBUILD) $(BENCH) ./cmd/bench
+
+test: build ## unit and golden tests, a short simulation, a 30 s run of a real cluster with kills; under 5 minutes
+	go test ./...
+	$(BENCH) --results bin/test-results run cmd/bench/testdata/make-test.yaml
+
+check: ## gofmt, vet, and the race detector on the concurrent packages
+	@files=$$(gofmt -l .); \
+	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go test -race -short $(RACE)
+
+bench: build ## run scenario quick: three nodes, each killed once; about two minutes
+	$(BENCH) run quick
+
+bench-full: build ## run scenario rejoin-360, the reference schedule; about eight minutes, 9 GB of disk
+	$(BENCH) run rejoin-360
+
+primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
+	$(BENCH) run primary-rejoin
+
+clean: ## remove bin and the nodes' data of all runs; the records of runs stay
+	@if [ -x $(BENCH) ] && [ -d results ]; then $(BENCH) clean --all --data; fi
+	rm -rf bin

@@ -43,6 +43,8 @@ type cluster struct {
 
 	watchers sync.WaitGroup // one for each process's end, one for each restarted one's port
 
+	closed sync.Once
+
 	mu    sync.Mutex
 	lives []*life
 
@@ -54,6 +56,7 @@ type cluster struct {
 type life struct {
 	process  *process
 	expected bool // the harness ended it
+	kills    int  // of this node so far, by SIGKILL
 	paused   bool
 }
 
@@ -112,6 +115,9 @@ func (c *cluster) start(ctx context.Context, node int) error {
 		return fmt.Errorf("start %s: %w", results.NodeName(node), err)
 	}
 	c.lives[node] = &life{process: p}
+	if before != nil {
+		c.lives[node].kills = before.kills
+	}
 	c.poll.watch(node, p.pid, p.startedNs, before != nil)
 	if before != nil {
 		c.record.write(results.Event{TMonoNs: p.startedNs, Kind: results.KindRestart, Node: results.NodeName(node), Pid: p.pid})
@@ -164,10 +170,11 @@ func (c *cluster) awaitEnd(node int, l *life) {
 	}
 }
 
-// kill sends SIGKILL and waits until the process is gone.
+// kill sends SIGKILL and waits until the process is gone. It is a fault of the run and stands in the events.
 func (c *cluster) kill(ctx context.Context, node int, role string) error {
 	p, err := c.tell(node, func(l *life) error {
 		l.expected = true
+		l.kills++
 		e := results.Event{TMonoNs: monoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid, Signal: "SIGKILL"}
 		if err := l.process.signal(syscall.SIGKILL); err != nil {
 			return err
@@ -179,6 +186,29 @@ func (c *cluster) kill(ctx context.Context, node int, role string) error {
 		return fmt.Errorf("kill %s: %w", results.NodeName(node), err)
 	}
 	return p.awaitExit(ctx, exitLimit)
+}
+
+// end is kill for the verifier's sake: no fault of the run.
+func (c *cluster) end(ctx context.Context, node int) error {
+	p, err := c.tell(node, func(l *life) error {
+		l.expected = true
+		l.kills++
+		return l.process.signal(syscall.SIGKILL)
+	})
+	if err != nil {
+		return fmt.Errorf("end %s: %w", results.NodeName(node), err)
+	}
+	return p.awaitExit(ctx, exitLimit)
+}
+
+// killsOf counts the kills of a node.
+func (c *cluster) killsOf(node int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lives[node] == nil {
+		return 0
+	}
+	return c.lives[node].kills
 }
 
 // pause stops a process by SIGSTOP: it keeps its ports, accepts and never answers.
@@ -267,6 +297,6 @@ func (c *cluster) close(gently bool) error {
 		}
 	}
 	c.watchers.Wait()
-	c.spawn.close()
+	c.closed.Do(c.spawn.close)
 	return errors.Join(errs...)
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"rejoin/loadgen"
 	"rejoin/results"
@@ -65,36 +64,6 @@ func dumpFile(path string, say sayer) error {
 		return dumpCopies(path, say)
 	}
 	return fmt.Errorf("its name tells no kind that bench can print: .seg, .ledger, .hlog, .ndjson, state, mark")
-}
-
-func dumpSegment(path string, say sayer) error {
-	r, err := openSegment(path)
-	if err != nil {
-		return err
-	}
-	defer r.close()
-	for {
-		f, err := r.next()
-		if err == io.EOF {
-			return say("end of the frames at byte %d", r.at)
-		}
-		if err != nil {
-			return say("%v", err)
-		}
-		kind, body := "register", "intact"
-		if f.kind == segKindBatch {
-			kind = "batch"
-		}
-		if !f.bodyIntact {
-			body = "DAMAGED"
-		}
-		err = say("byte %d  op %d  %s  view %d  offset %d  messages %d  body %d bytes %s  client %016x%016x  session %d  request %d  sum %016x  parent %016x  %s",
-			f.at, f.op, kind, f.view, f.baseOffset, f.messages, f.bodyBytes, body, f.clientHi, f.clientLo, f.session, f.request, f.sum, f.parent,
-			time.Unix(0, f.timestampNs).UTC().Format(time.RFC3339Nano))
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func dumpLedger(path string, say sayer) error {

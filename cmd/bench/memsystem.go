@@ -41,8 +41,8 @@ func (m *memorySystem) settings() any               { return map[string]int{"rep
 
 func (m *memorySystem) nodeEvents() ([]results.Event, []string) { return nil, nil }
 
-func (m *memorySystem) rounds() []verifyRound {
-	return []verifyRound{{name: "live", source: m.log}}
+func (m *memorySystem) rounds(*loadgen.Verifier) ([]verifyRound, error) {
+	return []verifyRound{{name: "live", source: m.log}}, nil
 }
 
 func (m *memorySystem) status() []results.Status {

@@ -73,7 +73,7 @@ func (c *nodeCommand) Run(env *environment) error {
 		return usage("log level: %w", err)
 	}
 	logger := slog.New(slog.NewTextHandler(env.errs, &slog.HandlerOptions{Level: level}))
-	err = serve(env.ctx, nodeOptions{Config: config, ID: c.ID, Dir: c.Data, Secret: []byte(secret), Token: token, Logger: logger})
+	err = server.Run(env.ctx, server.Options{Config: config, ID: c.ID, Dir: c.Data, Secret: []byte(secret), Token: token, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("node %d: %w", c.ID, explain(err, c.Data))
 	}

@@ -21,7 +21,6 @@ const (
 	pollTimeout   = 250 * time.Millisecond // a stopped node accepts and never answers
 	rssInterval   = time.Second
 	pollBytesMax  = 1 << 20
-	caughtUpDelay = 200 * time.Millisecond // caught up: commit at or above what any node had shown so long before
 )
 
 // poller asks every node for its status, each by its own client address and in its own goroutine, so that a dead or stopped node delays no
@@ -32,10 +31,9 @@ type poller struct {
 	client *http.Client
 	nodes  []*polled
 
-	mu sync.Mutex
-	// shown is the highest commit any node had shown, by time: both rise.
-	shown []shownCommit
-	err   error
+	mu      sync.Mutex
+	catchup results.CatchupWatch // fed with raw CLOCK_MONOTONIC
+	err     error
 }
 
 // polled is one node as the poller sees it. Fields below mu belong to the poller's mutex.
@@ -44,20 +42,16 @@ type polled struct {
 	url     string
 	token   string
 	last    results.Status
-	lastNs  int64 // raw CLOCK_MONOTONIC of the last answer
 	pid     int   // 0: no process
 	life    *watchedLife
 	rssMax  int64
-	lastRss int64
 }
 
 // watchedLife is a restarted process on its way back.
 type watchedLife struct {
-	startedNs                       int64
-	answered, roleKnown, caughtUpAt bool
+	startedNs                     int64
+	answered, roleKnown, caughtUp bool
 }
-
-type shownCommit struct{ atNs, commit int64 }
 
 func newPoller(out *results.StatusWriter, record *recorder, addresses []string, token string) *poller {
 	p := &poller{out: out, record: record, client: &http.Client{Timeout: pollTimeout}}
@@ -167,20 +161,16 @@ func (p *poller) take(n *polled, sample results.Status, atNs int64) {
 		n.rssMax = max(n.rssMax, *sample.RssAnonBytes)
 	}
 	n.last = sample
-	if !sample.Up {
-		return
-	}
-	n.lastNs = atNs
-	if life := n.life; life != nil {
-		p.follow(n, life, sample, atNs)
-	}
-	if highest := p.shownAt(atNs); *sample.CommitOp > highest {
-		p.shown = append(p.shown, shownCommit{atNs, *sample.CommitOp})
+	onClock := sample
+	onClock.TNs = atNs // t_ns is not known before the load
+	caughtUp := p.catchup.Add(onClock)
+	if n.life != nil && sample.Up {
+		p.follow(n.life, sample, atNs, caughtUp)
 	}
 }
 
 // follow notes first answer, role and caught up of a restarted node, each once.
-func (p *poller) follow(n *polled, life *watchedLife, sample results.Status, atNs int64) {
+func (p *poller) follow(life *watchedLife, sample results.Status, atNs int64, caughtUp bool) {
 	note := func(done *bool, kind results.Kind) {
 		if !*done {
 			*done = true
@@ -192,19 +182,9 @@ func (p *poller) follow(n *polled, life *watchedLife, sample results.Status, atN
 	if sample.Role == results.RolePrimary || sample.Role == results.RoleBackup {
 		note(&life.roleKnown, results.KindRoleKnown)
 	}
-	if *sample.CommitOp >= p.shownAt(atNs-int64(caughtUpDelay)) {
-		note(&life.caughtUpAt, results.KindCaughtUp)
+	if caughtUp {
+		note(&life.caughtUp, results.KindCaughtUp)
 	}
-}
-
-// shownAt is the highest commit that any node had shown at a time.
-func (p *poller) shownAt(ns int64) int64 {
-	for i := len(p.shown) - 1; i >= 0; i-- {
-		if p.shown[i].atNs <= ns {
-			return p.shown[i].commit
-		}
-	}
-	return 0
 }
 
 // watch follows a new process of a node; restarted says whether it has to catch up.
@@ -212,10 +192,10 @@ func (p *poller) watch(node, pid int, startedNs int64, restarted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.nodes[node]
-	n.pid, n.lastNs, n.last = pid, 0, results.Status{Node: results.NodeName(node)}
-	n.life = nil
+	n.pid, n.life, n.last = pid, nil, results.Status{Node: results.NodeName(node)}
 	if restarted {
 		n.life = &watchedLife{startedNs: startedNs}
+		p.catchup.Restarted(n.last.Node, startedNs)
 	}
 }
 
@@ -228,6 +208,7 @@ func (p *poller) gone(node, pid int) {
 		return
 	}
 	n.pid, n.life, n.last = 0, nil, results.Status{Node: results.NodeName(node)}
+	p.catchup.Killed(n.last.Node)
 }
 
 func (p *poller) pidOf(n *polled) int {
@@ -253,7 +234,7 @@ func (p *poller) catchingUp() []string {
 	defer p.mu.Unlock()
 	var names []string
 	for _, n := range p.nodes {
-		if n.life != nil && !n.life.caughtUpAt {
+		if n.life != nil && !n.life.caughtUp {
 			names = append(names, results.NodeName(n.id))
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -64,13 +63,5 @@ func TestFreePorts(t *testing.T) {
 	}
 	if _, err := freePorts(portLast - portFirst + 2); err == nil {
 		t.Error("more ports were found than there are")
-	}
-}
-
-func TestIsSegmentName(t *testing.T) {
-	for name, want := range map[string]bool{"00000000000000000001.seg": true, "next.seg": false, "next-2.seg": false, "00000000000000000001.idx": false, ".seg": false} {
-		if isSegmentName(filepath.Base(name)) != want {
-			t.Errorf("%s: want %v", name, want)
-		}
 	}
 }

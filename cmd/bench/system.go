@@ -27,8 +27,8 @@ type system interface {
 	// catchingUp names restarted nodes that have not caught up.
 	catchingUp() []string
 
-	// quietEnd is called when the quiet phase is over: what nodes do from here on is the verifier's doing.
-	rounds() []verifyRound
+	// rounds are the readings by which the verifier is to convince itself.
+	rounds(verifier *loadgen.Verifier) ([]verifyRound, error)
 
 	// surprises are sentences about nodes that ended by themselves.
 	surprises() []string

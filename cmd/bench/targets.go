@@ -1,8 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
 
+	"rejoin/loadgen"
+	"rejoin/loadgen/target/builtin"
+	"rejoin/results"
 	"rejoin/server/wire"
 )
 
@@ -17,7 +25,187 @@ func frameBytesOf(messages, payloadBytes int) int64 {
 	return wire.HeaderBytes + int64(messages)*int64(wire.MessagePrefixBytes+payloadBytes)
 }
 
-// newBuiltinSystem is our log as node processes.
-func newBuiltinSystem(*session, []int) (system, error) {
-	return nil, errors.New("this build holds no adapter for the builtin target yet; pass --target memory")
+// builtinSystem is our log: node processes of this binary, driven by the adapter.
+type builtinSystem struct {
+	*cluster
+	log     *builtin.Target
+	polling context.CancelFunc
+	polled  chan struct{} // closed when the pollers have ended
+}
+
+func newBuiltinSystem(r *session, ports []int) (system, error) {
+	c, err := newCluster(r.folder, r.scenario, ports, r.record, r.status, r.command.Profile)
+	if err != nil {
+		return nil, err
+	}
+	options := builtin.Options{Topic: topicName, Durability: r.scenario.Durability}
+	for i, address := range c.clientAddresses() {
+		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
+	}
+	log, err := builtin.New(options)
+	if err != nil {
+		return nil, err
+	}
+	return &builtinSystem{cluster: c, log: log, polled: make(chan struct{})}, nil
+}
+
+// start starts all nodes and waits until they agree on a primary and all answer.
+func (b *builtinSystem) start(ctx context.Context) error {
+	var polling context.Context
+	polling, b.polling = context.WithCancel(context.WithoutCancel(ctx)) // pollers outlive the load: stop ends them
+	go func() {
+		defer close(b.polled)
+		b.poll.run(polling)
+	}()
+	for i := range b.lives {
+		if err := b.cluster.start(ctx, i); err != nil {
+			return err
+		}
+	}
+	return b.awaitReady(ctx)
+}
+
+func (b *builtinSystem) awaitReady(ctx context.Context) error {
+	limit := time.Now().Add(readyLimit)
+	for {
+		waiting := b.notReady()
+		if waiting == "" {
+			return nil
+		}
+		if ended := b.surprises(); len(ended) > 0 {
+			return errors.New(ended[0])
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("not ready within %v: %s; see %s", readyLimit, waiting, b.folder.Logs())
+		}
+		if !sleep(ctx, pollInterval) {
+			return ctx.Err()
+		}
+	}
+}
+
+// notReady says what is missing until load may begin; empty when nothing is.
+func (b *builtinSystem) notReady() string {
+	all := b.status()
+	primary, known := primaryOf(all)
+	for i, s := range all {
+		switch {
+		case !s.Up:
+			return s.Node + " does not answer"
+		case !known:
+			return "no node is primary"
+		case s.State != "normal":
+			return fmt.Sprintf("%s is in state %s", s.Node, s.State)
+		case *s.View != *all[primary].View:
+			return fmt.Sprintf("%s is in view %d, the primary in view %d", s.Node, *s.View, *all[primary].View)
+		case i != primary && s.Role != results.RoleBackup:
+			return s.Node + " has no role"
+		}
+	}
+	return ""
+}
+
+func (b *builtinSystem) target() loadgen.Target   { return b.log }
+func (b *builtinSystem) status() []results.Status { return b.poll.view() }
+func (b *builtinSystem) catchingUp() []string     { return b.poll.catchingUp() }
+func (b *builtinSystem) surprises() []string      { return b.ended() }
+func (b *builtinSystem) rssMaxOf(node int) *int64 { return b.poll.rssMaxOf(node) }
+func (b *builtinSystem) settings() any            { return b.config }
+
+func (b *builtinSystem) restart(ctx context.Context, node int) error {
+	return b.cluster.start(ctx, node)
+}
+
+// rounds: every replica by its own address, every replica alone with the others stopped, and the files of all after a SIGKILL.
+func (b *builtinSystem) rounds(verifier *loadgen.Verifier) ([]verifyRound, error) {
+	rounds := []verifyRound{{name: "live", source: b.log}}
+	for i := range b.lives {
+		rounds = append(rounds, verifyRound{name: "alone", replica: results.NodeName(i), source: b.log,
+			prepare: func(ctx context.Context) (func() error, error) { return b.leaveAlone(i) }})
+	}
+	source, err := offlineSource(b.folder, len(b.lives), verifier.AckedEnd())
+	if err != nil {
+		return nil, err
+	}
+	return append(rounds, verifyRound{name: "offline", source: source, prepare: b.killAll}), nil
+}
+
+// leaveAlone stops all other nodes, so that one cannot answer by way of another.
+func (b *builtinSystem) leaveAlone(node int) (undo func() error, err error) {
+	var stopped []int
+	undo = func() error {
+		var errs []error
+		for _, other := range stopped {
+			errs = append(errs, b.resume(other))
+		}
+		return errors.Join(errs...)
+	}
+	for other := range b.lives {
+		if other == node {
+			continue
+		}
+		if err := b.pause(other, ""); err != nil {
+			return undo, err
+		}
+		stopped = append(stopped, other)
+	}
+	return undo, nil
+}
+
+// killAll ends all nodes as a power failure of the processes would.
+func (b *builtinSystem) killAll(ctx context.Context) (func() error, error) {
+	b.stopPolling()
+	var errs []error
+	for node := range b.lives {
+		if err := b.end(ctx, node); err != nil && !errors.Is(err, errNoProcess) {
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// offlineSource reads the nodes' files up to an offset.
+func offlineSource(folder results.Folder, nodes int, upTo uint64) (loadgen.Source, error) {
+	options := builtin.FilesOptions{Topic: topicName, UpTo: upTo}
+	for i := range nodes {
+		options.Replicas = append(options.Replicas, builtin.ReplicaDir{Name: results.NodeName(i), Dir: folder.DataDir(i)})
+	}
+	return builtin.NewFiles(options)
+}
+
+// nodeEvents reads what every node recorded of itself.
+func (b *builtinSystem) nodeEvents() (events []results.Event, problems []string) {
+	base, _ := b.record.base()
+	for i := range b.lives {
+		path := filepath.Join(b.folder.DataDir(i), "events.ndjson")
+		damaged, err := builtin.ReadEvents(path, base, func(e results.Event) error {
+			events = append(events, e)
+			return nil
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err.Error())
+		}
+		// Each life that was killed may leave one torn line.
+		if lives := b.killsOf(i); damaged > lives {
+			problems = append(problems, fmt.Sprintf("%s holds %d damaged lines, %d kills explain as many", path, damaged, lives))
+		}
+	}
+	for _, e := range events {
+		if e.Kind == results.KindDropped {
+			problems = append(problems, fmt.Sprintf("%s had no room for some of its events", e.Source))
+		}
+	}
+	return events, problems
+}
+
+func (b *builtinSystem) stopPolling() {
+	if b.polling != nil {
+		b.polling()
+		<-b.polled
+	}
+}
+
+func (b *builtinSystem) stop(gently bool) error {
+	b.stopPolling()
+	return b.cluster.close(gently)
 }

@@ -60,13 +60,20 @@ func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loa
 	for i := range run.Asked.Producers {
 		ledgers = append(ledgers, loadgen.LedgerPath(folder.Ledger(), i))
 	}
-	source, err := offlineSource(folder, run.Asked.Nodes)
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
 	if err != nil {
 		return nil, err
 	}
-	report, err := loadgen.Verify(env.ctx, source, loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
-	if err != nil && env.ctx.Err() != nil {
+	source, err := offlineSource(folder, run.Asked.Nodes, verifier.AckedEnd())
+	if err != nil {
+		return nil, err
+	}
+	for _, replica := range source.Replicas() {
+		report := verifier.Read(env.ctx, source, replica)
+		fmt.Fprintf(env.out, "%s: %d messages to offset %d %s\n", replica, report.Messages, report.ReadTo, report.Unreadable)
+	}
+	if env.ctx.Err() != nil {
 		return nil, errors.New("interrupted")
 	}
-	return report, err
+	return verifier.Finish(), nil
 }

@@ -29,7 +29,11 @@ func (r *session) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	for _, round := range r.system.rounds() {
+	rounds, err := r.system.rounds(verifier)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	for _, round := range rounds {
 		if err := r.verifyRound(ctx, verifier, round); err != nil {
 			return err
 		}

@@ -1,0 +1,430 @@
+// Package house holds the rules that no compiler knows: who may import whom, how large things may grow, and what deterministic code may
+// not contain. Each failure says what to do.
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "rejoin"
+
+// source is one parsed Go file of the module. Imports are read in this process: a test that asks `go list` is served from the test cache
+// over a broken import.
+type source struct {
+	path  string // slash-separated, from the root
+	dir   string // of its package; "" is the root
+	test  bool
+	file  *ast.File
+	fset  *token.FileSet
+	lines int
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if skipDir(name, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		s, err := parseSource(name)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d Go files were found: the walk is broken", len(all))
+	}
+	return all
+}
+
+// skipDir leaves out what is no source of ours: runs, binaries, hidden folders, test data.
+func skipDir(path, name string) bool {
+	if path == "." {
+		return false
+	}
+	return strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || strings.HasPrefix(path, "results"+string(filepath.Separator)+"2")
+}
+
+func parseSource(name string) (source, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return source{}, err
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil {
+		return source{}, err
+	}
+	slash := filepath.ToSlash(name)
+	dir := path.Dir(slash)
+	if dir == "." {
+		dir = ""
+	}
+	return source{path: slash, dir: dir, test: strings.HasSuffix(name, "_test.go"), file: file, fset: fset,
+		lines: strings.Count(string(text), "\n")}, nil
+}
+
+// imports are the paths that a file imports.
+func (s source) imports() []string {
+	var all []string
+	for _, spec := range s.file.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// ours cuts the module from an import path; false for others.
+func ours(importPath string) (string, bool) {
+	if importPath == module {
+		return "", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+// under tells whether a package lies in a room or below it.
+func under(dir string, rooms ...string) bool {
+	return slices.ContainsFunc(rooms, func(room string) bool { return dir == room || strings.HasPrefix(dir, room+"/") })
+}
+
+// mayImport is the picture in ARCHITECTURE.md: package -> packages of ours that its code may import. Tests may import more: see
+// TestLayers.
+var mayImport = map[string][]string{
+	"server/vsr":             {},
+	"server/wire":            {"server/vsr"},
+	"server/journal":         {"server/vsr", "server/wire"},
+	"server/events":          {"server/vsr", "server/wire"},
+	"server/peer":            {"server/vsr", "server/wire"},
+	"server/api":             {"server/vsr", "server/wire"},
+	"server/partition":       {"server/vsr", "server/wire", "server/journal"},
+	"server":                 {"server/vsr", "server/wire", "server/journal", "server/events", "server/peer", "server/api", "server/partition"},
+	"server/journal/faultfs": {"server/journal"},
+	"server/sim":             {"server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition"},
+	"results":                {},
+	"profiles":               {"results"},
+	"plots":                  {"results"},
+	"loadgen":                {"results"},
+	"loadgen/targettest":     {"loadgen"},
+	"loadgen/target/memory":  {"loadgen"},
+	"loadgen/target/builtin": {"loadgen", "results", "server/wire", "server/vsr"},
+}
+
+// mayImportInTests widens mayImport for files that end in _test.go.
+var mayImportInTests = map[string][]string{
+	"loadgen":                {"loadgen/target/memory"},
+	"loadgen/target/memory":  {"loadgen/targettest"},
+	"loadgen/target/builtin": {"loadgen/targettest"},
+	"server/journal":         {"server/journal/faultfs"},
+	"server/partition":       {"server/journal/faultfs"},
+}
+
+func TestLayers(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir == "" || under(s.dir, "cmd/bench") {
+			continue // only cmd/bench sees both islands
+		}
+		allowed, known := mayImport[s.dir]
+		if !known {
+			t.Errorf("%s: package %s has no place in the picture; give it one in mayImport and in ARCHITECTURE.md", s.path, s.dir)
+			continue
+		}
+		if s.test {
+			allowed = append(slices.Clone(allowed), mayImportInTests[s.dir]...)
+		}
+		for _, p := range s.imports() {
+			if target, ok := ours(p); ok && target != s.dir && !slices.Contains(allowed, target) {
+				t.Errorf("%s imports %s, which package %s may not: it may import %v; move the shared part down or define an interface at its consumer", s.path, target, s.dir, allowed)
+			}
+		}
+	}
+}
+
+// vsrMayImport is all that the protocol may use: no clock, IO, randomness or goroutine can come in.
+var vsrMayImport = []string{"cmp", "errors", "fmt", "slices", "math", "math/bits", "strings", "strconv", "sort"}
+
+func TestProtocolIsPure(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir != "server/vsr" || s.test {
+			continue
+		}
+		for _, p := range s.imports() {
+			if !slices.Contains(vsrMayImport, p) {
+				t.Errorf("%s imports %s: server/vsr moves numbers only; pass what you need in as an Input and hand the work out as an Effect", s.path, p)
+			}
+		}
+		for _, finding := range s.nondeterminism() {
+			t.Error(finding)
+		}
+	}
+}
+
+// TestNondeterminismIsFound plants each thing that the rule is about.
+func TestNondeterminismIsFound(t *testing.T) {
+	for planted, want := range map[string]string{
+		"func f() { go f() }":    "go statement",
+		"func f() { select {} }": "select",
+		"func f(c chan int) {}":  "channel",
+		"type r struct{ m map[int]int }; func (x *r) f() { for range x.m {} }": "range over the map m",
+		"func f() { m := map[int]int{}; for range m {} }":                      "range over the map m",
+		"func f() { m := make(map[int]int); for range m {} }":                  "range over the map m",
+		"var m map[int]int; func f() { for range m {} }":                       "range over the map m",
+		"func f(s []int) { for range s {} }":                                   "",
+	} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "planted.go", "package p\n"+planted, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := strings.Join(source{file: file, fset: fset}.nondeterminism(), "\n")
+		if !strings.Contains(found, want) || (want == "") != (found == "") {
+			t.Errorf("%s: found %q, want %q", planted, found, want)
+		}
+	}
+}
+
+// nondeterminism says what makes two runs of the same inputs differ.
+func (s source) nondeterminism() (findings []string) {
+	maps := s.mapNames()
+	find := func(format string, args ...any) { findings = append(findings, fmt.Sprintf(format, args...)) }
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		at := func() token.Position { return s.fset.Position(n.Pos()) }
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			find("%v: a go statement: the shell around server/vsr owns all goroutines; emit an Effect instead", at())
+		case *ast.SelectStmt:
+			find("%v: a select: it picks at random; take one Input at a time", at())
+		case *ast.ChanType:
+			find("%v: a channel: server/vsr is called and returns; use a slice", at())
+		case *ast.RangeStmt:
+			if name, ok := rangedName(n.X); ok && maps[name] {
+				find("%v: a range over the map %s: its order is random; keep a sorted slice or an array beside it", at(), name)
+			}
+		}
+		return true
+	})
+	return findings
+}
+
+// mapNames are the names that this file declares as maps: fields, variables and parameters. It is by name and not by type, because types
+// of other packages would need the whole compiler; a name that is a map anywhere is one everywhere.
+func (s source) mapNames() map[string]bool {
+	names := map[string]bool{}
+	add := func(idents []*ast.Ident, typ ast.Expr) {
+		if _, isMap := typ.(*ast.MapType); isMap {
+			for _, i := range idents {
+				names[i.Name] = true
+			}
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			add(n.Names, n.Type)
+		case *ast.ValueSpec:
+			add(n.Names, n.Type)
+		case *ast.AssignStmt:
+			for i, right := range n.Rhs {
+				if i < len(n.Lhs) && makesMap(right) {
+					if left, ok := n.Lhs[i].(*ast.Ident); ok {
+						names[left.Name] = true
+					}
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+func makesMap(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		_, ok := e.Type.(*ast.MapType)
+		return ok
+	case *ast.CallExpr:
+		if f, ok := e.Fun.(*ast.Ident); ok && f.Name == "make" && len(e.Args) > 0 {
+			_, isMap := e.Args[0].(*ast.MapType)
+			return isMap
+		}
+	}
+	return false
+}
+
+func rangedName(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name, true
+	case *ast.SelectorExpr:
+		return e.Sel.Name, true
+	}
+	return "", false
+}
+
+// TestPassiveRooms holds the rooms that the simulator calls in an order of its own to starting nothing and waiting for nothing.
+func TestPassiveRooms(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains([]string{"server/vsr", "server/wire", "server/partition", "server/journal"}, s.dir) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt:
+				t.Errorf("%v: %s starts no goroutine and holds no select: the node or the simulator calls it; move the loop to package server", s.fset.Position(n.Pos()), s.dir)
+			}
+			return true
+		})
+	}
+}
+
+// oneImporter are libraries that exactly one package of ours may use, so that replacing one is the work of one package.
+var oneImporter = []string{
+	"github.com/pkg/profile", "github.com/alecthomas/kong", "github.com/HdrHistogram/hdrhistogram-go", "gonum.org/v1/plot",
+	"github.com/google/pprof", "github.com/nats-io/nats.go", "github.com/twmb/franz-go",
+}
+
+func TestOneImporterOfEachLibrary(t *testing.T) {
+	for _, library := range oneImporter {
+		importers := map[string]string{}
+		for _, s := range sources(t) {
+			for _, p := range s.imports() {
+				if !s.test && under(p, library) {
+					importers[s.dir] = s.path
+				}
+			}
+		}
+		if len(importers) > 1 {
+			t.Errorf("%s is imported by several packages (%v): give one of them what the others need", library, importers)
+		}
+	}
+}
+
+// TestAdaptersHaveOneImporter: the package that drives load never sees an adapter, only cmd/bench does.
+func TestAdaptersHaveOneImporter(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, p := range s.imports() {
+			if target, ok := ours(p); ok && !s.test && under(target, "loadgen/target") && s.dir != "cmd/bench" && s.dir != target {
+				t.Errorf("%s imports the adapter %s: only cmd/bench knows adapters; take a loadgen.Target", s.path, target)
+			}
+		}
+	}
+}
+
+// unsafeFiles compare addresses of buffers.
+var unsafeFiles = []string{"server/wire/pool.go", "server/api/lend.go"}
+
+func TestForbiddenImports(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, p := range s.imports() {
+			if p == "net/http/pprof" && s.dir != "server/api" {
+				t.Errorf("%s imports net/http/pprof, which puts handlers on the default mux: profiles are served by the admin plane in server/api", s.path)
+			}
+			if p == "math/rand" {
+				t.Errorf("%s imports math/rand: use math/rand/v2 with a seed that comes from options", s.path)
+			}
+			if p == "log" && s.dir != "server/api" {
+				t.Errorf("%s imports log: take a *slog.Logger by options; only server/api hands one to a library that knows no other", s.path)
+			}
+			if p == "unsafe" && !s.test && !slices.Contains(unsafeFiles, s.path) {
+				t.Errorf("%s imports unsafe: only %v need it, to know a buffer by its address", s.path, unsafeFiles)
+			}
+		}
+		for _, bad := range []string{"util", "utils", "common", "helpers", "base", "misc"} {
+			if path.Base(s.dir) == bad {
+				t.Errorf("%s: a package %s says nothing; name it after what it provides", s.path, bad)
+			}
+		}
+	}
+}
+
+const (
+	fileLinesMax     = 600
+	functionLinesMax = 70
+	tableLinesMax    = 100 // of a test function, which may hold a table of cases
+)
+
+// oversize are exceptions to the limits: path or path:function -> reason.
+var oversize = map[string]string{}
+
+func TestSizes(t *testing.T) {
+	used := map[string]bool{}
+	excused := func(key string) bool {
+		used[key] = true
+		return oversize[key] != ""
+	}
+	for _, s := range sources(t) {
+		if s.lines > fileLinesMax && !excused(s.path) {
+			t.Errorf("%s has %d lines, the limit is %d: which ideas want a file of their own?", s.path, s.lines, fileLinesMax)
+		}
+		for _, decl := range s.file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1
+			limit := functionLinesMax
+			if s.test {
+				limit = tableLinesMax
+			}
+			if key := fmt.Sprintf("%s:%s", s.path, f.Name.Name); lines > limit && !excused(key) {
+				t.Errorf("%s: function %s has %d lines, the limit is %d: name its steps and call them", s.path, f.Name.Name, lines, limit)
+			}
+		}
+	}
+	for key := range oversize {
+		if !used[key] {
+			t.Errorf("the exception %s is not needed any more: remove it", key)
+		}
+	}
+}
+
+// TestPackageDocs: every package says what it is for.
+func TestPackageDocs(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test || s.dir == "" {
+			documented[s.dir] = documented[s.dir] || s.file.Doc != nil
+		}
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("package %q has no comment: say in doc.go what it is for, what a caller must do, what it never does", dir)
+		}
+	}
+}
+
+// TestNoOpenEnds: work that is not done belongs in an issue.
+func TestNoOpenEnds(t *testing.T) {
+	words := []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"}
+	for _, s := range sources(t) {
+		for _, group := range s.file.Comments {
+			for _, word := range words {
+				if strings.Contains(group.Text(), word) {
+					t.Errorf("%v: a comment says %s: do it, or file an issue and say what holds today", s.fset.Position(group.Pos()), word)
+				}
+			}
+		}
+	}
+}
