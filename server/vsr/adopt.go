@@ -73,6 +73,10 @@ func (r *Replica) adoptOnward() {
 	if !a.active || r.saved.View != r.view {
 		return
 	}
+	if a.passed(r.log.commit.Op) && r.primary(r.view) != r.cfg.Self {
+		r.adopt = adoption{} // the primary's present end reaches further, or a later view exists
+		return
+	}
 	r.learnSlots()
 	if !a.aligned {
 		r.align()
@@ -147,7 +151,7 @@ func (r *Replica) align() {
 			return
 		}
 		if op == l.commit.Op {
-			r.fence("the adopted log differs from this one at a committed op")
+			r.disown(op)
 			return
 		}
 		if op == 0 {
@@ -158,8 +162,24 @@ func (r *Replica) align() {
 	case l.head.Op < a.base.Op: // the ops between are committed; pulling them shows what differs
 		r.alignAt(l.head.Op)
 	case l.commit.Op > a.end.Op: // behind what is committed: a later view exists
-	default: // it differs at the base already
-		r.alignAt(l.commit.Op)
+	default: // it differs at the base already, and perhaps below: the pull of committed ops will tell
+		r.alignAt(a.base.Op - 1)
+	}
+}
+
+// passed tells that committed ops, pulled meanwhile, reach beyond the end that was adopted before it
+// was held: what this log has above that end is not the adopted one's to judge.
+func (a *adoption) passed(commit uint64) bool { return !a.aligned && commit > a.end.Op }
+
+// disown ends an adoption that differs from this log at its commit. Above the source's commit that is
+// the log of a primary that was deposed and does not know it; at or below, the histories differ.
+func (r *Replica) disown(op uint64) {
+	if op <= r.adopt.base.Op {
+		r.fence("the adopted log differs from this one at a committed op")
+		return
+	}
+	if r.primary(r.view) != r.cfg.Self {
+		r.adopt = adoption{}
 	}
 }
 

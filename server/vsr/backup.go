@@ -19,6 +19,9 @@ func (r *Replica) onPrepare(m *Message) {
 	switch {
 	case h.Op <= r.log.head.Op:
 		if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {
+			if h.Op <= r.log.commit.Op { // committed in a later view: this primary was deposed
+				return
+			}
 			r.fence("the primary prepares another op where this log, of the same view, holds one")
 			return
 		}
