@@ -139,33 +139,28 @@ func (r *Replica) onPulled(m *Message) {
 	}
 }
 
-// takeCommitted lets a committed op join the log. Own ops above commit that differ fall away; a
-// committed one that differs means that the histories differ.
+// takeCommitted lets a committed op join the log. Own ops above commit that differ fall away, one by
+// one as they are shown to differ; a committed one that differs means that the histories differ.
 func (r *Replica) takeCommitted(h *Header) bool {
 	l := &r.log
-	switch {
-	case h.Op <= l.commit.Op:
-		if have, ok := l.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {
-			r.fence("a peer has committed another op where this log has a committed one")
-			return false
-		}
-		if l.hole(h.Op) {
-			r.emit(Effect{Kind: EffFill, Header: *h})
-		}
-		return true
-	case h.Op <= l.head.Op:
-		if have, ok := l.id(h.Op, r.cfg.RootSum); ok && have == h.ID() {
+	if h.Op <= l.commit.Op {
+		return r.takeOld(h)
+	}
+	if h.Op == l.commit.Op+1 && h.Parent != l.commit.Sum {
+		r.fence("committed ops of a peer do not follow this log's committed ones")
+		return false
+	}
+	if h.Op <= l.head.Op {
+		mine := l.at(h.Op)
+		if mine.ID() == h.ID() {
 			r.commitTo(h.Op)
 			return true
 		}
-		if h.Parent != l.at(h.Op).Parent {
+		if h.Parent != mine.Parent {
 			r.doubtSuffix()
 			return false
 		}
 		r.cutTo(h.Op - 1)
-	case !l.fits(h):
-		r.doubtSuffix()
-		return false
 	}
 	if !l.fits(h) {
 		r.doubtSuffix()
@@ -176,13 +171,21 @@ func (r *Replica) takeCommitted(h *Header) bool {
 	return true
 }
 
-// doubtSuffix starts over from commit: what this log holds above it does not belong.
-func (r *Replica) doubtSuffix() {
-	if r.log.head == r.log.commit {
-		r.fence("committed ops of a peer do not follow this log's committed ones")
-		return
+// takeOld holds a committed op against the one that this log has committed, or closes a hole with it.
+func (r *Replica) takeOld(h *Header) bool {
+	if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {
+		r.fence("a peer has committed another op where this log has a committed one")
+		return false
 	}
-	r.cutTo(r.log.commit.Op)
+	if r.log.hole(h.Op) {
+		r.emit(Effect{Kind: EffFill, Header: *h})
+	}
+	return true
+}
+
+// doubtSuffix starts over from commit: something that this log holds above it does not belong. What
+// does belong stays, for this replica may have vouched for it.
+func (r *Replica) doubtSuffix() {
 	r.pull.doubt = true
 	r.endPull("own suffix does not belong")
 	r.pull.retryAt = r.tick
