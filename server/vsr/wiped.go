@@ -67,7 +67,6 @@ func (r *Replica) onTellHead(m *Message) {
 		return
 	}
 	if t := &w.told[primary]; t.given && t.leading && t.view == highest {
-		w.need = t.head
-		r.hear(primary, t.head)
+		w.need = t.head // not a commit: what lies above the primary's commit comes as prepares
 	}
 }
