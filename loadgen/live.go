@@ -34,7 +34,7 @@ type liveProducer struct {
 
 // NewLive makes the counters of a run with so many producers (0: the default).
 func NewLive(producers int) *Live {
-	return &Live{producers: make([]liveProducer, Options{Producers: producers}.withDefaults().Producers)}
+	return &Live{producers: make([]liveProducer, Options{Producers: producers}.WithDefaults().Producers)}
 }
 
 // note counts the end of a batch.

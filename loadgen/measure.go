@@ -107,6 +107,9 @@ func eachRecord(path string, take func(Record) error) (torn bool, err error) {
 }
 
 func (m *Measurement) take(r Record) error {
+	if err := checkTimes(r); err != nil {
+		return err
+	}
 	m.Counts.add(r)
 	m.notes = append(m.notes, note{dueNs: r.DueNs, ownLateNs: r.OwnLateNs, toOutcomeNs: r.DoneNs - r.DueNs,
 		outcome: r.Outcome, sent: r.Tries > 0})
@@ -122,20 +125,26 @@ func (m *Measurement) take(r Record) error {
 	return nil
 }
 
-const secondNs = int64(1e9)
+const (
+	secondNs = int64(1e9)
+	timeMax  = 30 * 24 * 3600 * secondNs // longer than any run; keeps a forged ledger from becoming an allocation
+)
 
-// rate is the second that holds a time. A ledger is checksummed, so a time of years is not damage
-// but a bug: it must not become an allocation.
-func (m *Measurement) rate(atNs int64) *results.Rate {
-	const secondsMax = 30 * 24 * 3600
-	second := atNs / secondNs
-	if atNs < 0 || second > secondsMax {
-		panic(fmt.Sprintf("loadgen: a batch at %d ns since the run's base", atNs))
+func checkTimes(r Record) error {
+	for _, ns := range []int64{r.DueNs, r.SentNs, r.DoneNs} {
+		if ns < 0 || ns > timeMax {
+			return fmt.Errorf("%w: batch %d at %d ns since the run's base", ErrLedger, r.Sequence, ns)
+		}
 	}
-	for int64(len(m.rates)) <= second {
+	return nil
+}
+
+// rate is the second that holds a time.
+func (m *Measurement) rate(atNs int64) *results.Rate {
+	for int64(len(m.rates)) <= atNs/secondNs {
 		m.rates = append(m.rates, results.Rate{TNs: int64(len(m.rates)) * secondNs})
 	}
-	return &m.rates[second]
+	return &m.rates[atNs/secondNs]
 }
 
 // Rates are the seconds of the run, from 0 to the last in which anything happened.

@@ -48,8 +48,8 @@ type Options struct {
 	OnStart func(startNs int64)
 }
 
-// withDefaults fills what was left zero.
-func (o Options) withDefaults() Options {
+// WithDefaults fills what was left zero: what Run works with, for the record of a run.
+func (o Options) WithDefaults() Options {
 	setInt := func(field *int, value int) {
 		if *field == 0 {
 			*field = value

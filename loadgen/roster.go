@@ -73,12 +73,12 @@ func (r *roster) choose(now time.Time) int {
 	return r.unasked(func(int) bool { return true })
 }
 
-// unasked is the first address of the round, counted on from the last one, that has not been asked
-// and suits.
+// unasked is the first address after the last one, the last one itself at the end, that has not been
+// asked in this round and suits.
 func (r *roster) unasked(suits func(int) bool) int {
 	n := len(r.addresses)
 	for step := range n {
-		i := (r.last + step) % n
+		i := (r.last + 1 + step) % n
 		if !r.addresses[i].asked && suits(i) {
 			return i
 		}

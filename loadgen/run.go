@@ -44,7 +44,7 @@ var ErrNotStarted = errors.New("load did not start")
 // has an outcome on the ledger, at most DrainBudget after the end. A done context stops the load
 // early: tries in flight end by their own limit and their batches are unknown unless answered.
 func Run(ctx context.Context, options Options) (RunOutcome, error) {
-	o := options.withDefaults()
+	o := options.WithDefaults()
 	if err := o.validate(); err != nil {
 		return RunOutcome{}, err
 	}

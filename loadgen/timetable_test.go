@@ -6,7 +6,7 @@ import (
 )
 
 func defaultTimetable() Timetable {
-	return Options{}.withDefaults().timetable()
+	return Options{}.WithDefaults().timetable()
 }
 
 func TestTimetableIsTheReferenceLoad(t *testing.T) {

@@ -52,7 +52,8 @@ func NewVerifier(options VerifyOptions) (*Verifier, error) {
 	return &Verifier{options: options, index: index}, nil
 }
 
-// Read reads one replica to its end. What is wrong with it, unreadable included, comes out in the
+// Read reads one replica to its end; a replica may be read several times, live, alone and from its
+// files, and each reading is compared with all others. What is wrong with it, unreadable included, comes out in the
 // report of Finish; the harness may stop other replicas around the call. The returned report is
 // whole only after Finish.
 func (v *Verifier) Read(ctx context.Context, source Source, replica string) *ReplicaReport {
@@ -136,11 +137,11 @@ func (v *Verifier) compare(report *Report) {
 	}
 	for _, d := range diverging(digests) {
 		for _, r := range v.readers {
-			if r.report.Replica == d.replica {
+			if r.digest == d.of {
 				r.report.find(KindDiverged, "%v", d)
 			}
 		}
-		report.DivergedReplicas = addUnique(report.DivergedReplicas, d.replica)
+		report.DivergedReplicas = addUnique(report.DivergedReplicas, d.of.replica)
 	}
 }
 

@@ -55,13 +55,13 @@ func mix(sum, value uint64) uint64 {
 
 // divergence is a range of offsets that a replica holds otherwise than the others.
 type divergence struct {
-	replica  string
+	of       *replicaDigest
 	from, to uint64 // offsets [from, to)
 	others   []string
 }
 
 func (d divergence) String() string {
-	return fmt.Sprintf("%s holds other bytes than %s at offsets %d to %d", d.replica, strings.Join(d.others, " and "), d.from, d.to-1)
+	return fmt.Sprintf("%s holds other bytes than %s at offsets %d to %d", d.of.replica, strings.Join(d.others, " and "), d.from, d.to-1)
 }
 
 // diverging compares replicas over the offsets that all of them hold. The majority is taken to be
@@ -151,10 +151,10 @@ func minority(replicas []*replicaDigest, sums []uint64, from, to uint64) []diver
 		if len(leaders) == 1 && s == leaders[0] {
 			continue
 		}
-		d := divergence{replica: replicas[i].replica, from: from, to: to}
+		d := divergence{of: replicas[i], from: from, to: to}
 		for j, other := range sums {
 			if other != s {
-				d.others = append(d.others, replicas[j].replica)
+				d.others = addUnique(d.others, replicas[j].replica)
 			}
 		}
 		found = append(found, d)

@@ -102,7 +102,8 @@ func checkPartition(topic string, partition int) error {
 // Target is a partition of a running cluster.
 type Target struct {
 	options Options
-	path    string // of the partition, without a slash at the end
+
+	batches, sessions, frames string // paths
 }
 
 var _ loadgen.Target = (*Target)(nil)
@@ -113,7 +114,8 @@ func New(options Options) (*Target, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Target{options: o, path: fmt.Sprintf("/v1/topics/%s/partitions/%d", o.Topic, o.Partition)}, nil
+	partition := fmt.Sprintf("/v1/topics/%s/partitions/%d", o.Topic, o.Partition)
+	return &Target{options: o, batches: partition + "/batches", sessions: partition + "/sessions", frames: partition + "/frames"}, nil
 }
 
 // Name implements loadgen.Target.

@@ -355,8 +355,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 var errEnough = errors.New("enough")
 
-// One try allocates a handful, none of it in proportion to the body.
-func TestTryAllocatesLittle(t *testing.T) {
+func TestEncodeAllocatesNothing(t *testing.T) {
 	s := startStub(t)
 	p := openRegistered(t, s).(*producer)
 	request := uint64(0)

@@ -16,7 +16,7 @@ import (
 // raw CLOCK_MONOTONIC of the run's start.
 func NeutralEvent(e wire.Event, baseMonoNs int64) results.Event {
 	out := results.Event{
-		TNs: e.TimeMonoNs - baseMonoNs, TMonoNs: e.TimeMonoNs, Source: nodeName(e.Node), Kind: results.Kind(e.Kind),
+		TNs: e.TimeMonoNs - baseMonoNs, TMonoNs: e.TimeMonoNs, Source: results.NodeName(e.Node), Kind: results.Kind(e.Kind),
 		Topic: e.Topic, Reason: e.Reason, Detail: e.Detail,
 		View: count(e.View), OpFrom: count(e.OpFrom), OpTo: count(e.OpTo), Bytes: count(e.Bytes), Rounds: count(e.Rounds),
 	}
@@ -27,12 +27,10 @@ func NeutralEvent(e wire.Event, baseMonoNs int64) results.Event {
 		out.DurationNs = new(e.DurationNs)
 	}
 	if e.HasPeer {
-		out.Peer = nodeName(e.Peer)
+		out.Peer = results.NodeName(e.Peer)
 	}
 	return out
 }
-
-func nodeName(node int) string { return fmt.Sprintf("n%d", node) }
 
 // count is nil for a field that the server left out.
 func count(n uint64) *int64 {

@@ -47,7 +47,7 @@ func filesOf(t *testing.T, upTo uint64, dirs ...string) *Files {
 	t.Helper()
 	o := FilesOptions{Topic: "orders", UpTo: upTo}
 	for i, dir := range dirs {
-		o.Replicas = append(o.Replicas, ReplicaDir{Name: nodeName(i), Dir: dir})
+		o.Replicas = append(o.Replicas, ReplicaDir{Name: results.NodeName(i), Dir: dir})
 	}
 	f, err := NewFiles(o)
 	if err != nil {

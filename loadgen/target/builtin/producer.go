@@ -50,7 +50,7 @@ func (p *producer) Register(address int, deadline time.Time) loadgen.TryResult {
 	binary.BigEndian.PutUint64(id[:], p.client.Hi)
 	binary.BigEndian.PutUint64(id[8:], p.client.Lo)
 	response, failed := p.links[address].do(nil, request{
-		method: fasthttp.MethodPost, path: p.target.path + "/sessions", lines: "Content-Type: application/json\r\n",
+		method: fasthttp.MethodPost, path: p.target.sessions, lines: "Content-Type: application/json\r\n",
 		body: []byte(`{"client":"` + hex.EncodeToString(id[:]) + `"}`), answerBytesMax: answerBytesMax,
 	}, deadline)
 	if failed != nil {
@@ -80,7 +80,7 @@ func (p *producer) Try(a loadgen.Attempt) loadgen.TryResult {
 	}
 	p.encode(a)
 	response, failed := p.links[a.Address].do(nil, request{
-		method: fasthttp.MethodPost, path: p.target.path + "/batches",
+		method: fasthttp.MethodPost, path: p.target.batches,
 		lines: "Content-Type: " + mediaFrame + "\r\nAccept: " + mediaFrame + "\r\n",
 		body:  p.frame, answerBytesMax: answerBytesMax,
 	}, a.Deadline)

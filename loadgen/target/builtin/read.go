@@ -73,7 +73,7 @@ func (r *reader) fetch(ctx context.Context) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		path := fmt.Sprintf("%s/frames?offset=%d&max_bytes=%d&consistency=any", r.target.path, r.next, o.ReadBytes)
+		path := fmt.Sprintf("%s?offset=%d&max_bytes=%d&consistency=any", r.target.frames, r.next, o.ReadBytes)
 		response, failed := r.link.do(ctx, request{method: fasthttp.MethodGet, path: path,
 			answerBytesMax: o.ReadBytes + wire.FrameBytesMax}, deadline)
 		if failed != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"rejoin/loadgen"
+	"rejoin/results"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
@@ -282,7 +283,7 @@ func startStub(t *testing.T) *stub {
 		}
 		n := startStubNode(t, s.log, tcp, primary)
 		s.nodes = append(s.nodes, n)
-		options.Nodes = append(options.Nodes, Node{Name: nodeName(i), Client: n.address()})
+		options.Nodes = append(options.Nodes, Node{Name: results.NodeName(i), Client: n.address()})
 	}
 	options.Topic = "orders"
 	options.ReadBytes = 4 << 10 // several answers, even for a short log
