@@ -37,6 +37,7 @@ func (rec *recovery) run(names []string) error {
 	if r.WasFenced {
 		rec.ceiling = r.Mark.ID.Op
 	}
+	rec.raiseFloor()
 	if err := rec.walk(); err != nil {
 		return err
 	}
@@ -55,6 +56,16 @@ func (rec *recovery) run(names []string) error {
 	}
 	l.evict()
 	return nil
+}
+
+// raiseFloor takes valid indexes for marks: each was written after its segment, and so everything
+// below, was synced, while the newest copy of the mark may have rotted and left an older one.
+func (rec *recovery) raiseFloor() {
+	for _, first := range rec.firsts {
+		if x, err := rec.log.readIndex(first); err == nil {
+			rec.floor = max(rec.floor, first+uint64(len(x.entries))-1)
+		}
+	}
 }
 
 // walk goes through the segments in order and chains them.
@@ -111,7 +122,6 @@ func (rec *recovery) walkSegment(st scanState, limit uint64) error {
 	if x := rec.usableIndex(&st, limit); x != nil {
 		s.adopt(x)
 		st = scanState{at: x.end, op: s.last + 1, parent: s.lastSum, base: s.nextOffset}
-		rec.floor = max(rec.floor, s.last)
 		if s.last == limit {
 			s.indexed = true
 			s.entries = nil // loaded again on demand

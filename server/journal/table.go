@@ -22,7 +22,7 @@ type Table struct {
 //
 //	 0  magic        u32  "RJT1"
 //	 4  version      u32  1
-//	 8  sum          u64  XXH3-64 of the file with this field zero
+//	 8  sum          u64  XXH3-64 of these 64 bytes with this field zero, followed by the XXH3-64 of the bytes
 //	16  cluster      u64
 //	24  group        u32
 //	28  bytes        u32  that follow the header
