@@ -10,7 +10,8 @@ import (
 )
 
 // Boot turns what the journal recovered into what the state machine starts from. It replays the
-// headers above the last checkpoint of the client table, up to commit.
+// headers above the last checkpoint of the client table, up to commit. Wiped says that this replica
+// has forgotten what it acknowledged; that is durable before Boot returns.
 func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
 	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped}}
 	held := heldBelowDamage(rec)
@@ -30,8 +31,24 @@ func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 		return b, err
 	}
 	table, err := loadTable(log, rec, b.Commit, root, sessionsMax)
+	if err != nil {
+		return b, err
+	}
 	b.Table = table
-	return b, err
+	return b, saveWiped(log, rec, &b)
+}
+
+// saveWiped makes sure that the next start knows, too: this one may end before it saves anything else.
+func saveWiped(log *journal.Log, rec *journal.Recovered, b *vsr.Boot) error {
+	if !b.State.Wiped || rec.State.Wiped {
+		return nil
+	}
+	s := rec.State
+	s.Wiped = true
+	if err := log.SaveState(s); err != nil {
+		return fmt.Errorf("save that this replica has forgotten what it acknowledged: %w", err)
+	}
+	return nil
 }
 
 // heldBelowDamage is the last op up to which everything above the known commit is held.
