@@ -148,7 +148,8 @@ func (c *checker) vouches(p *process, view, logView uint64, ack vsr.ID) {
 	}
 }
 
-// replies holds an acknowledgement to a client: the op is committed, and a quorum has it on disk.
+// replies holds an acknowledgement to a client: the op is committed, and a quorum has it on disk, or
+// had it and has lost its disk since.
 func (c *checker) replies(p *process, a *partition.Answer) {
 	if a.Outcome != vsr.OutcomeCommitted || a.Header.Op == 0 {
 		return
@@ -163,7 +164,8 @@ func (c *checker) replies(p *process, a *partition.Answer) {
 		if c.w.setup.synced {
 			safe = n.seen.durable
 		}
-		if safe >= h.Op && n.seen.holds(h.ID()) {
+		forgot := n.forgot || n.seen.wiped // it may have had the op, and lost it: a minority may
+		if forgot || safe >= h.Op && n.seen.holds(h.ID()) {
 			have++
 		}
 	}

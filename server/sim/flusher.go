@@ -13,12 +13,12 @@ import (
 // before each operation that changes the disk: so everything else goes on between any two of them,
 // and the process may die there.
 type flusher struct {
-	p       *process
-	jobs    []partition.Job // queued
-	group   []partition.Job // being done
-	busy    bool
-	started bool // jobs may be done: the log is open
+	p     *process
+	jobs  []partition.Job // queued
+	group []partition.Job // being done
+	busy  bool
 
+	work  func()
 	next  func() (int64, bool)
 	stop  func()
 	yield func(int64) bool
@@ -29,33 +29,43 @@ func (f *flusher) init(p *process) { f.p = p }
 
 func (f *flusher) fs() *disk { return &disk{p: f.p, fs: f.p.n.fs} }
 
-// run does work as a coroutine, and then done.
+// idle is what the coroutine yields when its work is done.
+const idle = -1
+
+// run does work on the coroutine, and then done. One coroutine serves a whole life: a fresh stack
+// would have to grow anew each time.
 func (f *flusher) run(work, done func()) {
 	if f.busy {
 		panic("sim: the flusher does two things at once")
 	}
-	f.busy = true
-	f.next, f.stop = iter.Pull(func(yield func(int64) bool) {
-		f.yield = yield
-		defer func() {
-			if x := recover(); x != nil {
-				if _, ok := x.(*broken); ok {
-					panic(x)
-				}
-				panic(&broken{"panic", fmt.Sprintf("on the disk of replica %d: %v\n%s", f.p.n.id, x, debug.Stack())})
-			}
-		}()
-		work()
-	})
+	f.busy, f.work = true, work
+	if f.next == nil {
+		f.next, f.stop = iter.Pull(f.loop)
+	}
 	f.step(done)
 }
 
-func (f *flusher) step(done func()) {
-	delay, more := f.next()
-	if f.p.dead {
-		return
+func (f *flusher) loop(yield func(int64) bool) {
+	defer func() {
+		if x := recover(); x != nil {
+			if _, ok := x.(*broken); ok {
+				panic(x)
+			}
+			panic(&broken{"panic", fmt.Sprintf("on the disk of replica %d: %v\n%s", f.p.n.id, x, debug.Stack())})
+		}
+	}()
+	f.yield = yield
+	for {
+		f.work()
+		if f.p.dead || !yield(idle) {
+			return
+		}
 	}
-	if more {
+}
+
+func (f *flusher) step(done func()) {
+	delay, _ := f.next()
+	if delay != idle {
 		f.p.after(delay, func() { f.step(done) })
 		return
 	}
@@ -92,6 +102,7 @@ func (f *flusher) perform() {
 	f.run(func() {
 		n, err = partition.Perform(p.log, f.group, f.post)
 		if err == nil && p.w.now-f.marks >= markSyncNs {
+			p.log.NoteCommit(p.status().Commit)
 			f.marks = p.w.now
 			err = p.log.SyncMark()
 		}

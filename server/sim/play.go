@@ -87,7 +87,7 @@ func (w *world) atRest() bool {
 	var first vsr.Status
 	for i := range w.nodes {
 		s, ok := w.statusOf(i)
-		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() {
+		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() || w.nodes[i].seen.durable != s.Head.Op {
 			return false
 		}
 		if i == 0 {

@@ -118,7 +118,7 @@ func (p *process) tickLater(delay int64) {
 }
 
 // handle lets one thing happen to the partition, holds the promises against what came of it, and
-// writes a line.
+// writes a line. The reference to frame, of OwnerTest, is handed over.
 func (p *process) handle(in *vsr.Input, frame *wire.Buffer, verb string) {
 	w := p.w
 	w.steps++
@@ -132,6 +132,9 @@ func (p *process) handle(in *vsr.Input, frame *wire.Buffer, verb string) {
 		r.n = [4]uint64{in.ID.Op, in.State.View, in.State.LogView, in.Token}
 	}
 	w.trace.add(&r, isDull(in, &before, &r.s))
+	if frame != nil { // whoever keeps it has its own reference by now
+		frame.Release(wire.OwnerTest)
+	}
 	if p.effectsLeft == 0 {
 		p.n.end(p.how)
 		return
@@ -162,7 +165,7 @@ func (p *process) request(kind vsr.InputKind, frame []byte, h vsr.Header, now in
 		p.handle(&in, nil, "read latest")
 		return token
 	}
-	b := p.n.pool.Get(wire.OwnerRequest)
+	b := p.n.pool.Get(wire.OwnerTest)
 	b.SetFrame(copy(b.Data(), frame))
 	b.Header = h
 	verb := "request"
@@ -170,7 +173,6 @@ func (p *process) request(kind vsr.InputKind, frame []byte, h vsr.Header, now in
 		verb = "register"
 	}
 	p.handle(&in, b, verb)
-	b.Release(wire.OwnerRequest)
 	return token
 }
 
@@ -189,7 +191,7 @@ func (p *process) receive(m vsr.Message, frame []byte) {
 		p.handle(&vsr.Input{Kind: vsr.InMessage, Msg: m}, nil, m.Kind.String())
 		return
 	}
-	b := p.n.pool.Get(wire.OwnerPeerRead)
+	b := p.n.pool.Get(wire.OwnerTest)
 	if b == nil {
 		return // a lost message
 	}
@@ -203,7 +205,6 @@ func (p *process) receive(m vsr.Message, frame []byte) {
 	}
 	b.Header, m.Header = h, h
 	p.handle(&vsr.Input{Kind: vsr.InMessage, Msg: m}, b, m.Kind.String())
-	b.Release(wire.OwnerPeerRead)
 }
 
 // die ends this life where it stands.

@@ -4,6 +4,9 @@ import (
 	"flag"
 	"io"
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -11,6 +14,7 @@ var (
 	seedFlag  = flag.Uint64("sim.seed", 0, "play this seed only, with its trace")
 	seedsFlag = flag.Uint64("sim.seeds", 30, "number of seeds")
 	firstFlag = flag.Uint64("sim.first", 1, "first seed")
+	failsFlag = flag.Int("sim.fails", 1, "stop after so many failures")
 )
 
 func TestOne(t *testing.T) {
@@ -30,12 +34,40 @@ func TestSeeds(t *testing.T) {
 		t.Skip()
 	}
 	var sum Coverage
-	for seed := *firstFlag; seed < *firstFlag+*seedsFlag; seed++ {
-		rep, err := Run(seed, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum.Add(&rep.Coverage)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var next atomic.Uint64
+	next.Store(*firstFlag)
+	fails := 0
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			arena, err := NewArena()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for {
+				seed := next.Add(1) - 1
+				mu.Lock()
+				stop := fails >= *failsFlag
+				mu.Unlock()
+				if seed >= *firstFlag+*seedsFlag || stop {
+					return
+				}
+				rep, err := Run(seed, Options{Arena: arena})
+				mu.Lock()
+				sum.Add(&rep.Coverage)
+				if err != nil {
+					fails++
+					t.Error(err)
+				}
+				mu.Unlock()
+				if err != nil {
+					arena, _ = NewArena()
+				}
+			}
+		})
 	}
+	wg.Wait()
 	t.Log(sum.String())
 }
