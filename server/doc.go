@@ -9,6 +9,7 @@
 //	loop g       inbox of g               -> partition.Handle         -> peers, disk queue of g, clients
 //	flusher g    disk queue of g          -> partition.Perform        -> inbox of g
 //	preparer g   each segment             -> journal.Prepare          -> a zero-filled file
+//	scrub g      the log, paced           -> damage found             -> inbox of g
 //	client plane requests                 -> inbox of g, then waits   -> answers
 //	peer links   messages, frames, chunks -> inbox of g
 //	events       what was observed        -> events.ndjson, followers

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"rejoin/server/api"
 	"rejoin/server/events"
+	"rejoin/server/partition"
 	"rejoin/server/peer"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -52,7 +52,6 @@ type node struct {
 	stop     context.CancelCauseFunc
 	wg       sync.WaitGroup
 	started  time.Time
-	ready    atomic.Bool
 
 	mu      sync.Mutex
 	greeted map[int]vsr.Incarnation // peers that were present before the groups existed
@@ -173,10 +172,26 @@ func (n *node) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.ready.Store(true)
+	n.metrics.registry.MustRegister(n.client)
 	n.log.Info("serving", "client", n.client.Address().String(), "boot", n.dir.incarnation.Boot, "took_ms", time.Since(n.started).Milliseconds())
-	return n.client.Run(either)
+	defer context.AfterFunc(either, n.dismissClients)()
+	if err := n.client.Run(either); !errors.Is(err, api.ErrCutOff) { // who is cut off learns nothing, which is "unknown"
+		return err
+	}
+	return nil
 }
+
+// dismissClients answers, a while after the node was told to stop, who still waits for a quorum: what
+// was durable by then has been answered.
+func (n *node) dismissClients() {
+	time.Sleep(stopPatience)
+	for _, g := range n.groups {
+		g.clients.dismiss(partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "this node is stopping"})
+	}
+}
+
+// stopPatience is how long parked clients may still be answered after SIGTERM.
+const stopPatience = time.Second
 
 // endOn stops the node when a plane or the network has failed by itself.
 func (n *node) endOn(err error) {

@@ -25,6 +25,7 @@ func (n *node) openGroups() error {
 		n.wg.Go(func() { g.loop(ctx) })
 		n.wg.Go(func() { g.flush(ctx) })
 		n.wg.Go(func() { g.keepPrepared(ctx) })
+		n.wg.Go(func() { g.scrub(ctx) })
 	}
 	n.mu.Lock()
 	greeted := n.greeted
