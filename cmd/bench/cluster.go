@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -33,8 +34,11 @@ const (
 
 // cluster is a set of node processes of this run. Each node's process is started, killed, stopped and restarted by its name only here.
 type cluster struct {
-	folder  results.Folder
-	config  server.Config
+	folder results.Folder
+	config server.Config
+	// effective is config as JSON in the words of the cluster file, defaults filled in.
+	effective json.RawMessage
+
 	record  *recorder
 	poll    *poller
 	spawn   *spawner
@@ -79,6 +83,12 @@ func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder
 	if err := os.WriteFile(c.configPath(), text, 0o644); err != nil {
 		return nil, fmt.Errorf("write cluster file: %w", err)
 	}
+	if text, err = yaml.Marshal(c.config); err == nil {
+		c.effective, err = yaml.YAMLToJSON(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("spell settings: %w", err)
+	}
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("draw cluster secret: %w", err)
@@ -106,7 +116,11 @@ func (c *cluster) start(ctx context.Context, node int) error {
 	if before != nil && before.process.alive() {
 		return fmt.Errorf("start %s: its process %d is still there", results.NodeName(node), before.process.pid)
 	}
-	args := []string{"node", "--cluster", c.configPath(), "--id", fmt.Sprint(node), "--data", c.folder.DataDir(node)}
+	file, err := filepath.Abs(c.configPath()) // whole, so that a later run knows its own old processes
+	if err != nil {
+		return fmt.Errorf("start %s: %w", results.NodeName(node), err)
+	}
+	args := []string{"node", "--cluster", file, "--id", fmt.Sprint(node), "--data", c.folder.DataDir(node)}
 	if c.profile != "" {
 		args = append(args, "--profile", c.profile, "--profile-dir", filepath.Join(c.folder.Profiles(), results.NodeName(node)))
 	}
@@ -266,8 +280,9 @@ func (c *cluster) ended() []string {
 	return append([]string(nil), c.surprises...)
 }
 
-// close ends every process: by SIGTERM where there is time, by SIGKILL otherwise. It returns when all are gone and says which did not obey.
-func (c *cluster) close(gently bool) error {
+// close ends every process by SIGTERM, and by SIGKILL if that does not help. It returns when all are gone and says which did not obey. It
+// may be called again.
+func (c *cluster) close() error {
 	var errs []error
 	var living []*life
 	c.mu.Lock()
@@ -280,17 +295,13 @@ func (c *cluster) close(gently bool) error {
 	c.mu.Unlock()
 	for _, l := range living {
 		_ = l.process.signal(syscall.SIGCONT) // a stopped process takes no SIGTERM
-		if gently {
-			_ = l.process.signal(syscall.SIGTERM)
-		}
+		_ = l.process.signal(syscall.SIGTERM)
 	}
 	for _, l := range living {
-		if gently {
-			if err := l.process.awaitExit(context.Background(), exitLimit); err == nil {
-				continue
-			}
-			errs = append(errs, fmt.Errorf("process %d ignored SIGTERM for %v and was killed", l.process.pid, exitLimit))
+		if err := l.process.awaitExit(context.Background(), exitLimit); err == nil {
+			continue
 		}
+		errs = append(errs, fmt.Errorf("process %d ignored SIGTERM for %v and was killed", l.process.pid, exitLimit))
 		_ = l.process.signal(syscall.SIGKILL)
 		if err := l.process.awaitExit(context.Background(), exitLimit); err != nil {
 			errs = append(errs, err)

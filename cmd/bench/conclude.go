@@ -10,8 +10,7 @@ import (
 
 // conclude writes everything that is known into the folder, draws, judges and says the verdict. failed is what ended the run early, or nil.
 func (r *session) conclude(failed error) (int, error) {
-	r.polling()
-	stopErr := r.stop(!errors.Is(failed, errHurry))
+	stopErr := r.stop()
 	r.stopProfile()
 	if stopErr != nil {
 		r.warn("%v", stopErr)
@@ -42,9 +41,6 @@ func (r *session) conclude(failed error) (int, error) {
 	}
 	return summary.ExitCode, nil
 }
-
-// errHurry marks failures after which nodes are killed instead of asked to stop.
-var errHurry = errors.New("ended at once")
 
 // mergeNodeEvents appends what the nodes recorded themselves.
 func (r *session) mergeNodeEvents() {

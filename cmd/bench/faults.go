@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -189,13 +192,14 @@ func (c *schedule) show(node int, what string) {
 func (c *schedule) now() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := ""
-	for node := range 64 {
-		if what := c.current[node]; what != "" {
-			text += " " + results.NodeName(node) + " " + what
-		}
+	var texts []string
+	for _, node := range slices.Sorted(maps.Keys(c.current)) {
+		texts = append(texts, results.NodeName(node)+" "+c.current[node])
 	}
-	return text
+	if len(texts) == 0 {
+		return ""
+	}
+	return "| " + strings.Join(texts, ", ")
 }
 
 // await waits for a channel to close; false if ctx ended first.

@@ -27,6 +27,7 @@ func (r *session) judgeRun(s *results.Summary) {
 		}
 	}
 	r.judgeOffer(s)
+	r.judgeExercise(s)
 	if !r.scenario.Overload {
 		r.judgeDemands(s)
 	}
@@ -58,6 +59,38 @@ func (s Scenario) faultsBeforeLoad() bool {
 		}
 	}
 	return false
+}
+
+// judgeExercise asks whether what the scenario is about took place: a pass of a run in which it did not would be hollow.
+func (r *session) judgeExercise(s *results.Summary) {
+	if r.outcome.Interrupted {
+		return
+	}
+	d := r.scenario.Demands
+	var primaries, backups int
+	var repairOps, transferOps int64
+	for _, k := range s.Kills {
+		switch k.Role {
+		case results.RolePrimary:
+			primaries++
+		case results.RoleBackup:
+			backups++
+		}
+		repairOps, transferOps = max(repairOps, k.RepairOps), max(transferOps, k.TransferOps)
+	}
+	for _, floor := range []struct {
+		got, want int64
+		what      string
+	}{
+		{int64(primaries), int64(d.KilledPrimariesMin), "primaries were killed"},
+		{int64(backups), int64(d.KilledBackupsMin), "backups were killed"},
+		{repairOps, d.RepairOpsMin, "ops were repaired after any one kill"},
+		{transferOps, d.TransferOpsMin, "ops were transferred after any one kill"},
+	} {
+		if floor.got < floor.want {
+			r.judge.Invalid("only %d %s, the scenario is about at least %d", floor.got, floor.what, floor.want)
+		}
+	}
 }
 
 // judgeDemands holds the run against what the scenario demands.

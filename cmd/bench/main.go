@@ -16,7 +16,7 @@ import (
 
 // commandLine is every command and flag; kong reads it.
 type commandLine struct {
-	Results string `help:"Folder that holds the runs, one folder each." default:"results" type:"path" placeholder:"DIR"`
+	Results string `help:"Folder that holds the runs, one folder each." default:"results" placeholder:"DIR"`
 
 	Run     runCommand     `cmd:"" help:"Run a scenario end to end: start nodes, drive load, kill nodes, verify every replica, draw, judge."`
 	Verify  verifyCommand  `cmd:"" help:"Check a run's ledger once more against its nodes' data directories."`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type memorySystem struct {
 	log    *memory.Target
 	record *recorder
 	nodes  int
+	plant  *memory.Fault // shown to the verifier by the last replica; nil: none
 
 	mu      sync.Mutex
 	primary int
@@ -27,9 +29,25 @@ type memorySystem struct {
 	elect   sync.WaitGroup
 }
 
-func newMemorySystem(nodes int, record *recorder) *memorySystem {
-	return &memorySystem{log: memory.New(memory.Options{Replicas: nodes}), record: record, nodes: nodes, view: 1,
-		state: make([]memory.AddressMode, nodes)}
+func newMemorySystem(s Scenario, record *recorder) (*memorySystem, error) {
+	m := &memorySystem{log: memory.New(memory.Options{Replicas: s.Nodes}), record: record, nodes: s.Nodes, view: 1,
+		state: make([]memory.AddressMode, s.Nodes)}
+	var err error
+	m.plant, err = plantedFault(s.Plant)
+	return m, err
+}
+
+// plantedFault finds a fault of the memory target by its name; nil for none.
+func plantedFault(name string) (*memory.Fault, error) {
+	if name == "" {
+		return nil, nil
+	}
+	for f := memory.FaultLost; f <= memory.FaultTorn; f++ {
+		if f.String() == name {
+			return &f, nil
+		}
+	}
+	return nil, fmt.Errorf("the memory target knows no fault %q to plant; there are %v to %v", name, memory.FaultLost, memory.FaultTorn)
 }
 
 func (m *memorySystem) start(context.Context) error { return nil }
@@ -42,6 +60,9 @@ func (m *memorySystem) settings() any               { return map[string]int{"rep
 func (m *memorySystem) nodeEvents() ([]results.Event, []string) { return nil, nil }
 
 func (m *memorySystem) rounds(*loadgen.Verifier) ([]verifyRound, error) {
+	if m.plant != nil {
+		m.log.Plant(*m.plant, m.log.Replicas()[m.nodes-1])
+	}
 	return []verifyRound{{name: "live", source: m.log}}, nil
 }
 
@@ -121,7 +142,7 @@ func (m *memorySystem) electOther() {
 	}
 }
 
-func (m *memorySystem) stop(bool) error {
+func (m *memorySystem) stop() error {
 	m.elect.Wait()
 	return m.log.Close()
 }

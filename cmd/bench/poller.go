@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	pollInterval  = 20 * time.Millisecond
-	pollTimeout   = 250 * time.Millisecond // a stopped node accepts and never answers
-	rssInterval   = time.Second
-	pollBytesMax  = 1 << 20
+	pollInterval = 20 * time.Millisecond
+	pollTimeout  = 250 * time.Millisecond // a stopped node accepts and never answers
+	rssInterval  = time.Second
+	pollBytesMax = 1 << 20
 )
 
 // poller asks every node for its status, each by its own client address and in its own goroutine, so that a dead or stopped node delays no
@@ -38,13 +38,13 @@ type poller struct {
 
 // polled is one node as the poller sees it. Fields below mu belong to the poller's mutex.
 type polled struct {
-	id      int
-	url     string
-	token   string
-	last    results.Status
-	pid     int   // 0: no process
-	life    *watchedLife
-	rssMax  int64
+	id     int
+	url    string
+	token  string
+	last   results.Status
+	pid    int // 0: no process
+	life   *watchedLife
+	rssMax int64
 }
 
 // watchedLife is a restarted process on its way back.

@@ -34,7 +34,11 @@ func (r *session) preflight(context.Context) error {
 		r.warn("%s", w)
 	}
 	if r.scenario.Target == targetMemory {
-		r.system = newMemorySystem(r.scenario.Nodes, r.record)
+		m, err := newMemorySystem(r.scenario, r.record)
+		if err != nil {
+			return err
+		}
+		r.system = m
 		return nil
 	}
 	if err := raiseOpenFiles(); err != nil {

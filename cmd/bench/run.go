@@ -135,11 +135,6 @@ func (s Scenario) withDuration(d time.Duration) Scenario {
 // perform is the run from end to end. Whatever happens after the folder exists is written into it. The code is the verdict's; the error,
 // if any, is what kept the run from reaching one.
 func (r *session) perform(ctx context.Context) (code int, err error) {
-	defer func() {
-		if stopErr := r.stop(ctx.Err() == nil); stopErr != nil && err == nil {
-			r.warn("%v", stopErr)
-		}
-	}()
 	steps := []struct {
 		name string
 		do   func(context.Context) error

@@ -130,6 +130,16 @@ func TestRunFindsPlantedFaults(t *testing.T) {
 	}
 }
 
+// TestPlantedFaultsDecideTheExitCode is the same from end to end, by a scenario.
+func TestPlantedFaultsDecideTheExitCode(t *testing.T) {
+	for plant, want := range map[string]int{"lost": results.ExitLoss, "unreadable": results.ExitStuck, "sunshine": results.ExitInvalid} {
+		code, out := bench(t, "--results", t.TempDir(), "run", memoryScenario(t, "plant: "+plant), "--duration", "1s", "--quiet")
+		if code != want {
+			t.Errorf("%s: exit code %d, want %d\n%s", plant, code, want, out)
+		}
+	}
+}
+
 func TestInterruptedRun(t *testing.T) {
 	root := t.TempDir()
 	scenario := memoryScenario(t, "")

@@ -47,6 +47,9 @@ type Scenario struct {
 	// Overload says that the rate is beyond any capacity: what was not acknowledged or came late is no failure.
 	Overload bool `yaml:"overload,omitempty"`
 
+	// Plant makes the memory target misread at verification (lost, duplicated, …), to try the verdict.
+	Plant string `yaml:"plant,omitempty"`
+
 	Durability string        `yaml:"durability"`
 	Cluster    server.Limits `yaml:"cluster,omitempty"`
 	Faults     []Fault       `yaml:"faults,omitempty"`
@@ -72,6 +75,12 @@ type Demands struct {
 	ExtraViewChangesMax *int     `yaml:"extra_view_changes_max"` // beyond one for each kill of a primary
 	LateP99Max          duration `yaml:"late_p99_max"`           // of the generator; beyond it the run is invalid
 	RssAnonMaxBytes     int64    `yaml:"rss_anon_max_bytes"`     // of each node
+
+	// What the run must have exercised; below it the run proves nothing and is invalid.
+	KilledPrimariesMin int   `yaml:"killed_primaries_min"`
+	KilledBackupsMin   int   `yaml:"killed_backups_min"`
+	RepairOpsMin       int64 `yaml:"repair_ops_min"`   // after one kill at least
+	TransferOpsMin     int64 `yaml:"transfer_ops_min"` // after one kill at least
 }
 
 // duration is a time.Duration that is written as "1.5s" in YAML and JSON alike.
@@ -244,6 +253,8 @@ func (s Scenario) validate() error {
 		return fmt.Errorf("scenario %s: quiet_min %v is longer than quiet_max %v", s.Name, s.QuietMin, s.QuietMax)
 	case s.FirstAddress != "" && s.FirstAddress != "backup":
 		return fmt.Errorf("scenario %s: first_address %q; leave it out or say backup", s.Name, s.FirstAddress)
+	case s.Plant != "" && s.Target != targetMemory:
+		return fmt.Errorf("scenario %s: plant works with target %s only; our server has no fault to switch on", s.Name, targetMemory)
 	case s.Demands.AckedShareMin < 0 || s.Demands.AckedShareMin > 1:
 		return fmt.Errorf("scenario %s: acked_share_min %v is no share; pass 0 to 1", s.Name, s.Demands.AckedShareMin)
 	}

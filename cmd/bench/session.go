@@ -30,7 +30,6 @@ type session struct {
 	status *results.StatusWriter
 	system system
 
-	polling     func() // ends the pollers and waits for them
 	stopProfile func()
 	plan        *schedule
 	outcome     loadgen.RunOutcome
@@ -52,7 +51,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64) (*sess
 	if err != nil {
 		return nil, err
 	}
-	r := &session{command: c, scenario: s, seed: seed, folder: folder, polling: func() {}, stopProfile: func() {}}
+	r := &session{command: c, scenario: s, seed: seed, folder: folder, stopProfile: func() {}}
 	r.say = newProgress(env.out, c.Quiet)
 	scenario, err := s.toJSON()
 	if err != nil {
@@ -209,7 +208,8 @@ func (r *session) quiet(ctx context.Context) error {
 		}
 		if time.Since(said) >= time.Second {
 			said = time.Now()
-			r.say.line("quiet: %.0f/%.0fs  %s  %s", float64(now-loadStop)/1e9, time.Duration(r.scenario.QuietMax).Seconds(), nodesText(r.system.status(), ""), waiting)
+			r.say.live(fmt.Sprintf("quiet: %.0f/%.0fs", float64(now-loadStop)/1e9, time.Duration(r.scenario.QuietMax).Seconds()),
+				nodesText(r.system.status()), waiting)
 		}
 		if !sleep(ctx, pollInterval) {
 			return nil
@@ -276,11 +276,10 @@ func (r *session) baseline(ctx context.Context) error {
 	return nil
 }
 
-// stop ends nodes and pollers and closes files; it may be called twice.
-func (r *session) stop(gently bool) error {
-	var errs []error
-	if r.system != nil {
-		errs = append(errs, r.system.stop(gently))
+// stop ends what the system runs.
+func (r *session) stop() error {
+	if r.system == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return r.system.stop()
 }

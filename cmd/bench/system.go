@@ -41,8 +41,8 @@ type system interface {
 	// settings are the target's effective settings, for run.json.
 	settings() any
 
-	// stop ends every node; gently is by SIGTERM. It may be called twice.
-	stop(gently bool) error
+	// stop ends every node by SIGTERM, and by SIGKILL if that does not help.
+	stop() error
 }
 
 // verifyRound is one reading of replicas: prepare makes the situation, and returns what undoes it.

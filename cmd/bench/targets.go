@@ -110,7 +110,7 @@ func (b *builtinSystem) status() []results.Status { return b.poll.view() }
 func (b *builtinSystem) catchingUp() []string     { return b.poll.catchingUp() }
 func (b *builtinSystem) surprises() []string      { return b.ended() }
 func (b *builtinSystem) rssMaxOf(node int) *int64 { return b.poll.rssMaxOf(node) }
-func (b *builtinSystem) settings() any            { return b.config }
+func (b *builtinSystem) settings() any            { return b.effective }
 
 func (b *builtinSystem) restart(ctx context.Context, node int) error {
 	return b.cluster.start(ctx, node)
@@ -152,9 +152,12 @@ func (b *builtinSystem) leaveAlone(node int) (undo func() error, err error) {
 	return undo, nil
 }
 
-// killAll ends all nodes as a power failure of the processes would.
+// killAll ends all nodes without warning. Nodes that are profiled are asked to stop instead: a killed one leaves no profile.
 func (b *builtinSystem) killAll(ctx context.Context) (func() error, error) {
 	b.stopPolling()
+	if b.profile != "" {
+		return nil, b.cluster.close()
+	}
 	var errs []error
 	for node := range b.lives {
 		if err := b.end(ctx, node); err != nil && !errors.Is(err, errNoProcess) {
@@ -205,7 +208,7 @@ func (b *builtinSystem) stopPolling() {
 	}
 }
 
-func (b *builtinSystem) stop(gently bool) error {
+func (b *builtinSystem) stop() error {
 	b.stopPolling()
-	return b.cluster.close(gently)
+	return b.cluster.close()
 }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"rejoin/loadgen"
+	"rejoin/results"
+)
+
+// goodSession is a run that everything went well in, and goodSummary its numbers.
+func goodSession(t *testing.T, demands string) (*session, *results.Summary) {
+	t.Helper()
+	s, err := parseScenario([]byte("name: test\nduration: 10s\nmessages_per_s: 10000\ndemands: " + demands))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &session{scenario: s, loaded: true, ackedBeforeFaults: 10, system: &memorySystem{}, primaryFaults: 1}
+	r.judge.Verified()
+	ms := func(v float64) *float64 { return &v }
+	return r, &results.Summary{
+		OfferedBatches: 1000, AckedBatches: 1000, ViewChanges: 1,
+		Kills: []results.KillSummary{
+			{Node: "n0", Role: results.RoleBackup, AtMs: 1000, DownMs: ms(1000), CaughtUpMs: ms(200), GapWithoutAckMs: 5, FirstAckMs: ms(5), RepairOps: 300},
+			{Node: "n1", Role: results.RolePrimary, AtMs: 4000, DownMs: ms(1000), CaughtUpMs: ms(900), GapWithoutAckMs: 150, FirstAckMs: ms(140), TransferOps: 2000},
+		},
+		Replicas:  []results.ReplicaSummary{{Node: "n0", ReadableMs: ms(20), RssAnonMaxBytes: new(int64(50 << 20))}},
+		Generator: results.Generator{LateP99Ns: new(int64(time.Millisecond))},
+	}
+}
+
+const allDemands = `{acked_share_min: 0.999, primary_gap_max: 1s, first_ack_max: 2s, catchup_max: 3s, readable_max: 2s, extra_view_changes_max: 0,
+  late_p99_max: 2ms, rss_anon_max_bytes: 100000000, killed_primaries_min: 1, killed_backups_min: 1, repair_ops_min: 100, transfer_ops_min: 1000}`
+
+// TestJudge spoils one number of a good run at a time.
+func TestJudge(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		spoil func(*session, *results.Summary)
+		code  int
+		want  string
+	}{
+		{"good", func(*session, *results.Summary) {}, results.ExitPass, ""},
+		{"share", func(_ *session, s *results.Summary) { s.AckedBatches, s.FailedBatches = 990, 10 }, results.ExitMissed, "acknowledged in time"},
+		{"gap", func(_ *session, s *results.Summary) { s.Kills[1].GapWithoutAckMs = 1500 }, results.ExitMissed, "around the kill of the primary n1"},
+		{"gap of a backup", func(_ *session, s *results.Summary) { s.Kills[0].GapWithoutAckMs = 1500 }, results.ExitPass, ""},
+		{"first ack", func(_ *session, s *results.Summary) { s.Kills[1].FirstAckMs = nil }, results.ExitMissed, "came after never"},
+		{"catch-up", func(_ *session, s *results.Summary) { *s.Kills[0].CaughtUpMs = 4000 }, results.ExitMissed, "n0 caught up 4000 ms"},
+		{"never caught up", func(_ *session, s *results.Summary) { s.Kills[0].CaughtUpMs = nil }, results.ExitStuck, "never caught up"},
+		{"readable", func(r *session, s *results.Summary) { *s.Replicas[0].ReadableMs = 2500 }, results.ExitMissed, "held everything 2500 ms"},
+		{"view changes", func(_ *session, s *results.Summary) { s.ViewChanges = 2 }, results.ExitMissed, "2 view changes"},
+		{"memory", func(_ *session, s *results.Summary) { *s.Replicas[0].RssAnonMaxBytes = 200 << 20 }, results.ExitMissed, "200 MiB"},
+		{"late", func(_ *session, s *results.Summary) { *s.Generator.LateP99Ns = int64(3 * time.Millisecond) }, results.ExitInvalid, "generator itself was late"},
+		{"not offered", func(_ *session, s *results.Summary) { s.OfferedBatches, s.AckedBatches = 500, 500 }, results.ExitInvalid, "asks for 1000"},
+		{"nothing before the fault", func(r *session, _ *results.Summary) { r.ackedBeforeFaults = 0 }, results.ExitInvalid, "before the first fault"},
+		{"no repair", func(_ *session, s *results.Summary) { s.Kills[0].RepairOps = 99 }, results.ExitInvalid, "only 99 ops were repaired"},
+		{"no transfer", func(_ *session, s *results.Summary) { s.Kills[1].TransferOps = 0 }, results.ExitInvalid, "only 0 ops were transferred"},
+		{"no primary killed", func(_ *session, s *results.Summary) { s.Kills[1].Role = results.RoleBackup }, results.ExitInvalid, "only 0 primaries"},
+		{"no load", func(r *session, _ *results.Summary) { r.loaded = false }, results.ExitInvalid, "no load"},
+		{"books", func(_ *session, s *results.Summary) { s.UnknownBatches = 3 }, results.ExitInvalid, "do not balance"},
+		{"loss beats the rest", func(_ *session, s *results.Summary) {
+			s.LostBatches, s.Kills[0].CaughtUpMs, *s.Generator.LateP99Ns = 1, nil, int64(time.Second)
+		}, results.ExitLoss, "1 batches lost"},
+	} {
+		r, s := goodSession(t, allDemands)
+		test.spoil(r, s)
+		r.judgeRun(s)
+		_, code := r.judge.Verdict()
+		reasons := strings.Join(r.judge.Reasons(), "; ")
+		if code != test.code || !strings.Contains(reasons, test.want) {
+			t.Errorf("%s: exit code %d, want %d with %q; reasons: %s", test.name, code, test.code, test.want, reasons)
+		}
+	}
+}
+
+func TestOverloadIsNoFailure(t *testing.T) {
+	r, s := goodSession(t, "{acked_share_min: 1}")
+	r.scenario.Overload = true
+	s.AckedBatches, s.FailedBatches, *s.Generator.LateP99Ns = 400, 600, int64(time.Second)
+	r.judgeRun(s)
+	if _, code := r.judge.Verdict(); code != results.ExitPass {
+		t.Errorf("exit code %d: %v", code, r.judge.Reasons())
+	}
+}
+
+func TestFirstAckAfter(t *testing.T) {
+	const unit = int64(time.Millisecond)
+	for _, test := range []struct {
+		name string
+		acks []int64
+		want int64 // 0: none
+	}{
+		{"silence, then the next primary", []int64{90, 99, 230, 233}, 230},
+		{"answers under way, then silence", []int64{99, 101, 104, 230, 233}, 230},
+		{"no outage at all", []int64{99, 101, 104, 107, 110, 113, 116, 119, 122, 125}, 101},
+		{"nothing after", []int64{90, 99}, 0},
+		{"one late answer and nothing after", []int64{99, 101}, 101},
+	} {
+		var acks []int64
+		for _, a := range test.acks {
+			acks = append(acks, a*unit)
+		}
+		got, ok := firstAckAfter(loadgen.AcksAt(acks), 100*unit)
+		if got != test.want*unit || ok != (test.want != 0) {
+			t.Errorf("%s: %d ms, want %d", test.name, got/unit, test.want)
+		}
+	}
+}
+
+func TestKillSummary(t *testing.T) {
+	const s = int64(time.Second)
+	at := func(ns int64) *int64 { return &ns }
+	kill := results.Kill{Node: "n1", Role: results.RolePrimary, AtNs: 10 * s, FirstAckNs: at(10*s + s/5), RestartNs: at(20 * s), CaughtUpNs: at(23 * s)}
+	activities := []results.Activity{
+		{Kind: results.Repair, Node: "n1", FromNs: 5 * s, ToNs: at(6 * s), OpFrom: at(1), OpTo: at(5)}, // before the restart
+		{Kind: results.Transfer, Node: "n1", FromNs: 21 * s, ToNs: at(22 * s), OpFrom: at(101), OpTo: at(1100), Bytes: at(5000)},
+		{Kind: results.Repair, Node: "n1", FromNs: 22 * s, ToNs: at(22*s + s/2), OpFrom: at(1101), OpTo: at(1150), Bytes: at(70)},
+		{Kind: results.Repair, Node: "n0", FromNs: 22 * s, ToNs: at(23 * s), OpFrom: at(1), OpTo: at(9)}, // another node
+		{Kind: results.Repair, Node: "n1", FromNs: 40 * s, ToNs: at(41 * s), OpFrom: at(1), OpTo: at(9)}, // long after
+	}
+	var acks []int64
+	for ns := s; ns < 60*s; ns += s / 100 {
+		if ns <= kill.AtNs || ns >= *kill.FirstAckNs {
+			acks = append(acks, ns)
+		}
+	}
+	got := killSummary(kill, 23*s, activities, loadgen.AcksAt(acks), loadgen.Edges{StartNs: s, StopNs: 60 * s})
+	if got.DownMs == nil || *got.DownMs != 10_000 || *got.CaughtUpMs != 3000 || *got.FirstAckMs != 200 || got.GapWithoutAckMs != 200 {
+		t.Errorf("times are %+v", got)
+	}
+	if got.Repairs != 1 || got.RepairOps != 50 || got.Transfers != 1 || got.TransferOps != 1000 || got.TransferBytes != 5000 || *got.TransferMs != 1000 {
+		t.Errorf("activities are %+v", got)
+	}
+	never := killSummary(results.Kill{Node: "n1", AtNs: 10 * s}, 60*s, activities, loadgen.AcksAt(acks), loadgen.Edges{StartNs: s, StopNs: 60 * s})
+	if never.DownMs != nil || never.CaughtUpMs != nil || never.Repairs != 0 || never.GapWithoutAckMs != 200 {
+		t.Errorf("a node that stayed down: %+v", never)
+	}
+}
