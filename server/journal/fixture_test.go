@@ -172,3 +172,15 @@ func (x *fixture) fill(ops ...uint64) {
 }
 
 func zeros(n int) []byte { return make([]byte, n) }
+
+// appendEmpty appends a frame without a body whose other fields are those of h.
+func (x *fixture) appendEmpty(h vsr.Header) {
+	x.Helper()
+	h.BodyBytes, h.BodySum = 0, wire.Sum(nil)
+	wire.Seal(&h)
+	b := make([]byte, wire.HeaderBytes)
+	wire.PutHeader(b, &h)
+	f := journal.Frame{Header: h, Bytes: b}
+	x.must(x.log.Append([]journal.Frame{f}))
+	x.frames = append(x.frames, f)
+}

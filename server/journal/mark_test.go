@@ -118,7 +118,7 @@ func TestIndexWithoutASegmentIsRemoved(t *testing.T) {
 // A large state file survives a crash before every operation of a save, torn sectors included.
 func TestStateFileUnderCrashes(t *testing.T) {
 	const payloadBytes = 3000
-	for seed := range uint64(20) {
+	for seed := range uint64(100) {
 		for k := 0; ; k++ {
 			fs := faultfs.New()
 			last := uint64(1)

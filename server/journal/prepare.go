@@ -1,9 +1,6 @@
 package journal
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // zeroBytes is how much of a file one Writev fills with zeros.
 const zeroBytes = 1 << 20
@@ -133,7 +130,7 @@ func (l *Log) refill(f File, name string, end int64) error {
 func (l *Log) FreeBytes() (uint64, error) {
 	n, err := l.fs.FreeBytes()
 	if err != nil {
-		return 0, errors.Join(errors.New("free space of the data directory"), err)
+		return 0, fmt.Errorf("free space of the data directory: %w", err)
 	}
 	return n, nil
 }

@@ -240,6 +240,7 @@ func (rec *recovery) publish() error {
 		}
 	}
 	last := l.lastSegment()
+	last.indexed = false // it is open, whatever was behind it
 	if last.file == nil {
 		l.mu.Lock()
 		_, err := l.pin(last)
