@@ -58,6 +58,8 @@ type timerfdPacer struct {
 	arm  func(fd uintptr) // made once, so that a wait allocates nothing
 	wait time.Duration
 	err  error
+
+	expirations [8]byte
 }
 
 func newTimerfdPacer() (*timerfdPacer, error) {
@@ -85,9 +87,8 @@ func (p *timerfdPacer) until(at time.Time) {
 	if err := p.raw.Control(p.arm); err != nil || p.err != nil {
 		panic(fmt.Sprintf("loadgen: arm timerfd for %v: %v %v", p.wait, err, p.err))
 	}
-	var expirations [8]byte
 	// An error is the deadline that interrupt sets; the caller looks at its context then.
-	_, _ = p.file.Read(expirations[:])
+	_, _ = p.file.Read(p.expirations[:])
 }
 
 func (p *timerfdPacer) interrupt()   { _ = p.file.SetReadDeadline(time.Unix(1, 0)) }

@@ -110,7 +110,7 @@ func (r *roster) note(address int, result TryResult, now time.Time) {
 		a.timedOut = false // it ended at once: nothing to be afraid of
 	}
 	switch {
-	case result.Outcome == TryAcked:
+	case result.Outcome == TryAcked, result.Unregistered: // only a primary knows that
 		r.want = address
 	case result.Hint >= 0 && result.Hint < len(r.addresses):
 		r.want = result.Hint

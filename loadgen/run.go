@@ -149,7 +149,16 @@ func (r *run) load(ctx context.Context) error {
 		o.OnStart(r.outcome.StartNs)
 	}
 	before := readUsage()
-	err := r.each(func(p *producerLoop) error { return p.run(ctx) })
+	// A ledger that cannot be written makes the run worthless: the first error ends the load.
+	loading, stopLoading := context.WithCancel(ctx)
+	defer stopLoading()
+	err := r.each(func(p *producerLoop) error {
+		err := p.run(loading)
+		if err != nil {
+			stopLoading()
+		}
+		return err
+	})
 	r.outcome.Health = healthBetween(before, readUsage())
 	r.outcome.StopNs = int64(stop.Sub(o.Base))
 	if ctx.Err() != nil {

@@ -3,6 +3,7 @@ package loadgen_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -398,5 +399,38 @@ func TestProducersFollowThePrimary(t *testing.T) {
 				t.Errorf("hints %v: a batch waited %v for two hops", hints, time.Duration(longest))
 			}
 		})
+	}
+}
+
+// A second run into the same folder would mix two ledgers.
+func TestRunRefusesAFolderWithLedgers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := fakeClockOptions(t, newTarget(t, memory.Options{}))
+		o.Duration = 100 * time.Millisecond
+		mustRun(t, t.Context(), o)
+		if _, err := loadgen.Run(t.Context(), o); !errors.Is(err, os.ErrExist) || !errors.Is(err, loadgen.ErrNotStarted) {
+			t.Fatalf("err %v, want ErrExist before the start", err)
+		}
+	})
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	good := loadgen.Options{Target: memory.New(memory.Options{}), LedgerDir: "unused"}
+	for name, change := range map[string]func(*loadgen.Options){
+		"no target":       func(o *loadgen.Options) { o.Target = nil },
+		"no ledger":       func(o *loadgen.Options) { o.LedgerDir = "" },
+		"address":         func(o *loadgen.Options) { o.FirstAddress = 3 },
+		"negative budget": func(o *loadgen.Options) { o.Budget = -1 },
+		"negative rate":   func(o *loadgen.Options) { o.RatePerS = -1 },
+		"tiny message":    func(o *loadgen.Options) { o.MessageBytes = 8 },
+		"arrival":         func(o *loadgen.Options) { o.Arrival = "odd" },
+		"another live":    func(o *loadgen.Options) { o.Live = loadgen.NewLive(3) },
+		"pacer":           func(o *loadgen.Options) { o.Pacer, o.LedgerDir = "hourglass", t.TempDir() },
+	} {
+		bad := good
+		change(&bad)
+		if _, err := loadgen.Run(t.Context(), bad); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
 	}
 }

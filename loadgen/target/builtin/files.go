@@ -30,7 +30,8 @@ type FilesOptions struct {
 
 	// UpTo ends the reading: records that begin at or above this offset are not shown. Files do not
 	// tell what is committed, so pass the end of what was acknowledged (Verifier.AckedEnd); 0 shows
-	// everything, the uncommitted tail too.
+	// everything, the uncommitted tail too. A node that died with uncommitted ops below that offset,
+	// and never caught up, shows them: it differs from the others then, rightly.
 	UpTo uint64
 }
 
