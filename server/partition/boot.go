@@ -11,22 +11,22 @@ import (
 
 // Boot turns what the journal recovered into what the state machine starts from. It replays the
 // headers above the last checkpoint of the client table, up to commit. Wiped says that this replica
-// has forgotten what it acknowledged; that is durable before Boot returns.
+// has forgotten what it acknowledged, as one has whose mark was lost with the log's end; that is
+// durable before Boot returns.
 func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
-	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped}}
-	held := heldBelowDamage(rec)
-	b.Head = vsr.ID{Op: held, Sum: root}
-	commit := max(rec.State.Commit.Op, rec.Mark.Commit.Op)
-	if rec.Top > pipeline {
-		commit = max(commit, rec.Top-pipeline)
+	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped || rec.TopUnknown}}
+	commit := knownCommit(rec, pipeline)
+	held, top, err := cutDamage(log, rec)
+	if err != nil {
+		return b, err
 	}
 	commit = min(commit, held)
-	for _, h := range rec.Holes { // a hole is committed, or the log ends below it
+	b.Head, b.Top = vsr.ID{Op: held, Sum: root}, top
+	for _, h := range rec.Holes { // what is left of them lies below the client table: committed
 		if h.First <= commit {
 			b.Holes = append(b.Holes, vsr.OpRange{From: h.First, To: min(h.Last, commit)})
 		}
 	}
-	b.Top = topOf(rec, b.Head)
 	if err := loadTail(log, &b, commit, held, root); err != nil {
 		return b, err
 	}
@@ -35,7 +35,13 @@ func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 		return b, err
 	}
 	b.Table = table
-	return b, saveWiped(log, rec, &b)
+	if err := saveWiped(log, rec, &b); err != nil {
+		return b, err
+	}
+	if rec.WasFenced || rec.TopUnknown { // what these mean for the replica is saved
+		return b, log.Unfence()
+	}
+	return b, nil
 }
 
 // saveWiped makes sure that the next start knows, too: this one may end before it saves anything else.
@@ -51,21 +57,46 @@ func saveWiped(log *journal.Log, rec *journal.Recovered, b *vsr.Boot) error {
 	return nil
 }
 
-// heldBelowDamage is the last op up to which everything above the known commit is held.
-func heldBelowDamage(rec *journal.Recovered) uint64 {
-	commit := max(rec.State.Commit.Op, rec.Mark.Commit.Op)
-	held := rec.Held.Op
-	for _, t := range rec.Tail {
-		if t.Damaged && t.Op > commit && t.Op <= held {
-			return t.Op - 1
-		}
+// knownCommit is the highest op that is known to be committed: a saved one, that of a checkpoint, or
+// the one a pipeline below the highest op ever stamped.
+func knownCommit(rec *journal.Recovered, pipeline uint64) uint64 {
+	commit := max(rec.State.Commit.Op, rec.Mark.Commit.Op, tableOp(rec))
+	if rec.Top > pipeline {
+		commit = max(commit, rec.Top-pipeline)
 	}
-	return held
+	return commit
 }
 
-func topOf(rec *journal.Recovered, head vsr.ID) vsr.ID {
-	if rec.Top <= head.Op {
-		return head
+func tableOp(rec *journal.Recovered) uint64 {
+	if rec.Table == nil {
+		return 0
+	}
+	return rec.Table.ID.Op
+}
+
+// cutDamage ends the log below the first damaged op above the client table's checkpoint: without it
+// neither the table nor the chain of what is uncommitted could be told. What was above stays on record
+// as damaged, and is fetched again. Damage below the checkpoint is left, to be filled in its place.
+func cutDamage(log *journal.Log, rec *journal.Recovered) (held uint64, top vsr.ID, err error) {
+	held = rec.Held.Op
+	for _, h := range rec.Holes {
+		if h.Last > tableOp(rec) {
+			held = min(held, max(h.First, tableOp(rec)+1)-1)
+		}
+	}
+	top = topOf(rec)
+	if held == rec.Held.Op {
+		return held, top, nil
+	}
+	if err := log.CutKeeping(held, top); err != nil {
+		return 0, top, fmt.Errorf("cut the log below damage at op %d: %w", held+1, err)
+	}
+	return held, top, nil
+}
+
+func topOf(rec *journal.Recovered) vsr.ID {
+	if rec.Top <= rec.Held.Op {
+		return rec.Held
 	}
 	top := vsr.ID{Op: rec.Top}
 	if n := len(rec.Tail); n > 0 && rec.Tail[n-1].Op == rec.Top {

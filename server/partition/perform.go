@@ -58,7 +58,7 @@ func performNext(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error
 	case JobFill:
 		return 1, fill(log, j, post)
 	case JobCut:
-		if err := log.Cut(max(j.ID.Op, j.Top.Op)); err != nil {
+		if err := log.CutKeeping(j.ID.Op, j.Top); err != nil {
 			return 0, fmt.Errorf("cut to op %d: %w", j.ID.Op, err)
 		}
 		post(vsr.Input{Kind: vsr.InCutDone, ID: j.ID})
