@@ -20,7 +20,7 @@ type spawnRequest struct {
 
 var errSpawnerClosed = errors.New("the harness is ending, no process is started any more")
 
-// newSpawner starts the thread; close ends it, and with it every child that still lives.
+// newSpawner starts the thread. Children that still live at close die with the thread, or with the process where that thread is its main one.
 func newSpawner() *spawner {
 	s := &spawner{requests: make(chan spawnRequest), done: make(chan struct{})}
 	go func() {
