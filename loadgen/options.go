@@ -34,7 +34,8 @@ type Options struct {
 	Seed  uint64
 	RunID uint64
 
-	// Base is time 0 of the ledger and of Live; the zero value is the start of Run.
+	// Base is time 0 of the ledger and of Live; the zero value is the start of Run. It must come from
+	// time.Now as it is: with its monotonic part cut off, durations would follow the wall clock.
 	Base time.Time
 
 	// OvershootSamples waits are timed before the load starts; 1,200. Negative: none.
@@ -106,6 +107,9 @@ func (o Options) validate() error {
 	if o.Budget < 0 || o.DrainBudget < 0 {
 		return fmt.Errorf("loadgen: budgets of %v and %v: pass positive ones", o.Budget, o.DrainBudget)
 	}
+	if !monotonic(o.Base) && monotonic(time.Now()) { // a fake clock has no monotonic part, and needs none
+		return errors.New("loadgen: Options.Base has no monotonic part; pass time.Now() unchanged")
+	}
 	addresses := len(o.Target.Addresses())
 	if addresses == 0 {
 		return fmt.Errorf("loadgen: target %s has no address", o.Target.Name())
@@ -121,3 +125,6 @@ func (o Options) validate() error {
 	}
 	return o.payload().validate()
 }
+
+// monotonic reports whether a time has its monotonic part, which Round cuts off.
+func monotonic(t time.Time) bool { return t != t.Round(0) }

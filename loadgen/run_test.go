@@ -425,6 +425,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"tiny message":    func(o *loadgen.Options) { o.MessageBytes = 8 },
 		"arrival":         func(o *loadgen.Options) { o.Arrival = "odd" },
 		"another live":    func(o *loadgen.Options) { o.Live = loadgen.NewLive(3) },
+		"wall clock base": func(o *loadgen.Options) { o.Base = time.Now().Round(0) },
 		"pacer":           func(o *loadgen.Options) { o.Pacer, o.LedgerDir = "hourglass", t.TempDir() },
 	} {
 		bad := good
@@ -433,4 +434,32 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
+}
+
+// C6: an outage longer than the budget fails batches for good; the numbers they used up do not stand
+// in the way of later ones, and the log that comes out is whole.
+func TestOutageLongerThanTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target := newTarget(t, memory.Options{Delay: time.Millisecond})
+		o := fakeClockOptions(t, target)
+		o.Duration, o.Budget = 20*time.Second, 2*time.Second
+		set := func(mode memory.AddressMode) {
+			for address := range 3 {
+				target.SetAddress(address, mode)
+			}
+		}
+		o.OnStart = func(int64) {
+			time.AfterFunc(5*time.Second, func() { set(memory.AddressRefuses) })
+			time.AfterFunc(15*time.Second, func() { set(memory.AddressOpen) })
+		}
+		outcome, m := mustRun(t, t.Context(), o)
+		// Due from 5 s to 13 s: over before the target was back. The rest waited for it.
+		if c := m.Counts; c.Due != 6_000 || c.Failed < 2_380 || c.Failed > 2_420 || c.OK != c.Due-c.Failed {
+			t.Errorf("%+v, want about 2,400 failed and the rest ok", c)
+		}
+		report := mustVerify(t, target, loadgen.VerifyOptions{Ledgers: outcome.Ledgers})
+		if report.Verdict != loadgen.VerifyPass {
+			t.Errorf("verdict %s: %q", report.Verdict, report.Reasons)
+		}
+	})
 }
