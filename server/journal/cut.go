@@ -155,6 +155,7 @@ func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
 	if l.written.Op < l.holesEnd() {
 		l.removeHole(l.written.Op+1, l.holesEnd())
 	}
+	l.evictLocked() // takes the one that is open again off its list
 	l.unsynced = l.keepListed(l.unsynced)
 	l.sealed = l.keepListed(l.sealed)
 	if n := len(l.sealed); n > 0 && l.sealed[n-1] == last {

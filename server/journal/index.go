@@ -199,6 +199,7 @@ func (l *Log) indexSealed() error {
 		}
 		l.mu.Lock()
 		s.indexed, s.indexOps = true, s.placed
+		l.loaded = append(l.loaded, s)
 		l.mu.Unlock()
 		l.sealed = l.sealed[1:]
 		l.evict()

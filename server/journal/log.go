@@ -21,6 +21,7 @@ type Log struct {
 	state    *StateFile
 	markFile *StateFile
 	mark     Mark // as it is in the file, or will be with the next write
+	markPut  Mark // as it was written last
 	markBuf  [markBytes]byte
 
 	// Of the write side alone.
@@ -41,6 +42,7 @@ type Log struct {
 	durable  vsr.ID     // of written, what is synced
 	top      uint64     // max(written.Op, what the mark tells was here)
 	holes    []OpRange  // damaged ops at or below written, rising, apart
+	loaded   []*segment // sealed segments with an index whose file is open, any order, each once
 	cuts     uint64     // counts cuts, so that a reader can tell that one ran meanwhile
 	clock    uint64
 	closed   bool

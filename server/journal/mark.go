@@ -84,6 +84,7 @@ func (l *Log) NoteCommit(id vsr.ID) {
 // putMarkFile writes the mark without a sync.
 func (l *Log) putMarkFile() error {
 	putMark(l.markBuf[:], l.cluster, l.group, &l.mark)
+	l.markPut = l.mark
 	return l.markFile.Put(l.markBuf[:])
 }
 
@@ -91,6 +92,7 @@ func (l *Log) putMarkFile() error {
 // higher mark after a cut.
 func (l *Log) saveMarkFile() error {
 	putMark(l.markBuf[:], l.cluster, l.group, &l.mark)
+	l.markPut = l.mark
 	return l.markFile.Save(l.markBuf[:])
 }
 
@@ -99,6 +101,11 @@ func (l *Log) saveMarkFile() error {
 func (l *Log) SyncMark() error {
 	if err := l.failed(); err != nil {
 		return err
+	}
+	if l.mark != l.markPut { // a commit was noted and nothing appended since
+		if err := l.fail(l.putMarkFile()); err != nil {
+			return err
+		}
 	}
 	if err := l.fail(l.markFile.Sync()); err != nil {
 		return err

@@ -100,6 +100,7 @@ func (l *Log) openIdentity(o *Options, r *Recovered, haveSegments bool) error {
 
 func (l *Log) createMarkFile() (err error) {
 	putMark(l.markBuf[:], l.cluster, l.group, &l.mark)
+	l.markPut = l.mark
 	l.markFile, err = CreateStateFile(l.fs, l.path("mark"), markBytes, l.markBuf[:])
 	return err
 }

@@ -94,6 +94,7 @@ func (l *Log) pin(s *segment) (*segment, error) {
 		f.Close()
 	default:
 		s.file, s.entries = f, entries
+		l.loaded = append(l.loaded, s)
 	}
 	return s, nil
 }
@@ -132,21 +133,26 @@ func (l *Log) evict() {
 
 // evictLocked unloads the least recently used sealed segments beyond loadedSegmentsMax.
 func (l *Log) evictLocked() {
-	for {
-		idle, oldest := 0, (*segment)(nil)
-		for _, s := range l.segments[:max(0, len(l.segments)-1)] {
-			if s.file == nil || s.refs > 0 || !s.indexed || s.dirty {
-				continue
-			}
-			idle++
-			if oldest == nil || s.used < oldest.used {
-				oldest = s
+	kept := l.loaded[:0]
+	for _, s := range l.loaded {
+		if s.file != nil && s.indexed {
+			kept = append(kept, s)
+		}
+	}
+	clear(l.loaded[len(kept):])
+	l.loaded = kept
+	for len(l.loaded) > loadedSegmentsMax {
+		oldest := -1
+		for i, s := range l.loaded {
+			if s.refs == 0 && (oldest < 0 || s.used < l.loaded[oldest].used) {
+				oldest = i
 			}
 		}
-		if idle <= loadedSegmentsMax {
-			return
+		if oldest < 0 {
+			return // all in use: the next release looks again
 		}
-		oldest.unload()
+		l.loaded[oldest].unload()
+		l.loaded = append(l.loaded[:oldest], l.loaded[oldest+1:]...)
 	}
 }
 

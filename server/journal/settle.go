@@ -177,6 +177,7 @@ func (rec *recovery) rebuildIndexes() error {
 				return err
 			}
 			s.indexed, s.indexOps = true, s.placed
+			l.loaded = append(l.loaded, s)
 		}
 	}
 	return nil

@@ -113,3 +113,20 @@ func TestRegisterFramesHoldNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestCommitHint(t *testing.T) {
+	x := newFixture(t)
+	x.append(5, 100)
+	x.sync()
+	x.log.NoteCommit(x.frames[2].Header.ID())
+	x.log.NoteCommit(x.frames[1].Header.ID()) // never falls
+	x.must(x.log.SyncMark())
+	x.crash()
+	if x.rec.Mark.Commit != x.frames[2].Header.ID() || x.rec.Mark.ID != x.frames[4].Header.ID() {
+		t.Fatalf("%+v", x.rec.Mark)
+	}
+	x.crash()
+	if x.rec.Mark.Commit != x.frames[2].Header.ID() {
+		t.Fatal("a start forgot the commit")
+	}
+}
