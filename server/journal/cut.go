@@ -50,7 +50,7 @@ func (l *Log) mustNotCutBelowStart(op uint64) {
 // cut writes and syncs the new mark. Only then may a byte go: damage at or below the old mark would
 // be taken for a hole.
 func (l *Log) cut(op uint64, m Mark) error {
-	if m.Commit.Op > op {
+	if m.Commit.Op > max(op, m.ID.Op) {
 		m.Commit = vsr.ID{}
 	}
 	if m != l.mark {

@@ -270,3 +270,25 @@ func TestTables(t *testing.T) {
 		t.Fatalf("%d tables", tables)
 	}
 }
+
+// Ops that a cut leaves on record as damaged stay committed.
+func TestCutKeepingKeepsTheCommit(t *testing.T) {
+	x := segmented(t)
+	commit, top := x.frames[29].Header.ID(), x.frames[34].Header.ID()
+	x.log.NoteCommit(commit)
+	x.must(x.log.CutKeeping(24, top))
+	if x.log.Top() != 35 || x.log.Written().Op != 24 {
+		t.Fatalf("written %d top %d", x.log.Written().Op, x.log.Top())
+	}
+	x.crash()
+	x.wantEnd(24, 35)
+	last := x.rec.Tail[len(x.rec.Tail)-1]
+	if x.rec.Mark.Commit != commit || !last.SumKnown || last.Header.Sum != top.Sum {
+		t.Fatalf("%+v", x.rec)
+	}
+	x.must(x.log.Append(x.frames[24:]))
+	x.sync()
+	x.crash()
+	x.wantEnd(40, 40)
+	x.wantHeld(1, 40)
+}

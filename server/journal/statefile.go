@@ -66,7 +66,8 @@ func CreateStateFile(fsys FS, name string, payloadBytesMax int, payload []byte) 
 }
 
 // OpenStateFile reads the newest valid copy. The error Is fs.ErrNotExist when there is no file, and
-// ErrUnreadable when there is one without a valid copy: never take that for a blank one.
+// ErrUnreadable when there is one without a valid copy: never take that for a blank one. What was read
+// may stand in one copy alone, or in a page whose sync has failed: Save before anything rests on it.
 func OpenStateFile(fsys FS, name string, payloadBytesMax int) (*StateFile, []byte, error) {
 	s := newStateFile(fsys, name, payloadBytesMax)
 	f, err := fsys.Open(name)
