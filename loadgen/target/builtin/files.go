@@ -107,6 +107,9 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 	}
 	end := r.chain.end
 	if r.upTo != 0 {
+		if end < r.upTo && r.stop.damage {
+			return loadgen.ReadEnd{}, r.stop.short(r.upTo)
+		}
 		end = min(end, r.upTo)
 	}
 	return loadgen.ReadEnd{EarliestOffset: min(r.chain.earliest, end), EndOffset: end}, nil
@@ -154,10 +157,18 @@ type fileReader struct {
 // segmentStop is where and why a segment's frames ended. That is how a log ends, and damage when
 // another segment follows that does not continue there.
 type segmentStop struct {
-	file string
-	at   int64
-	why  string
-	last uint64 // op
+	file   string
+	at     int64
+	why    string
+	last   uint64 // op
+	damage bool   // there is something there, and it is no frame: more than the end of a log
+}
+
+// short is the error of a log that ends below what was acknowledged, and not like a log that is
+// merely behind.
+func (s segmentStop) short(upTo uint64) error {
+	return &DamageError{File: s.file, ByteOffset: s.at,
+		Why: fmt.Sprintf("the frames end after op %d (%s), below the acknowledged offset %d", s.last, s.why, upTo-1)}
 }
 
 func (s segmentStop) before(next segmentFile) error {
@@ -187,6 +198,10 @@ func (r *fileReader) segment(s segmentFile) error {
 		}
 		if why != "" {
 			r.stop = segmentStop{file: s.path, at: at, why: why, last: r.chain.last.Op}
+			r.stop.damage, err = holdsMore(in)
+			if err != nil {
+				return fmt.Errorf("builtin files: read %s: %w", s.path, err)
+			}
 			return nil
 		}
 		if r.upTo != 0 && h.BaseOffset >= r.upTo {
@@ -217,6 +232,23 @@ func (r *fileReader) nextHeader(in *bufio.Reader) (h vsr.Header, why string, err
 		return h, bad.Error(), nil
 	}
 	return h, "", nil
+}
+
+// holdsMore reports whether anything but zeros follows.
+func holdsMore(in *bufio.Reader) (bool, error) {
+	var part [4096]byte
+	for {
+		n, err := in.Read(part[:])
+		if slices.ContainsFunc(part[:n], func(c byte) bool { return c != 0 }) {
+			return true, nil
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
 }
 
 // unfit says why a frame with a whole header is not the log's next one; "" if it is. A body that fails

@@ -122,6 +122,15 @@ func TestFilesRead(t *testing.T) {
 			os.WriteFile(s[1], b, 0o600)
 		}},
 		"the first segment gone": {batches: 41, end: 120, change: func(t *testing.T, s []string) { os.Remove(s[0]) }},
+		"a header zeroed in the last segment": {upTo: 120, err: "(zeros), below the acknowledged offset 119", change: func(t *testing.T, s []string) {
+			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); clear(b[starts[1]:][:wire.HeaderBytes]); return b })
+		}},
+		"a header damaged in the last segment": {upTo: 120, err: "below the acknowledged offset 119", change: func(t *testing.T, s []string) {
+			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); b[starts[1]+60] ^= 1; return b })
+		}},
+		"the end missing, zeros behind": {upTo: 120, batches: 58, end: 116, change: func(t *testing.T, s []string) {
+			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); clear(b[starts[len(starts)-2]:]); return b })
+		}},
 		"no segment": {err: "holds no segment", change: func(t *testing.T, s []string) {
 			for _, path := range s {
 				os.Remove(path)
