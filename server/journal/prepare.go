@@ -5,6 +5,10 @@ import "fmt"
 // zeroBytes is how much of a file one Writev fills with zeros.
 const zeroBytes = 1 << 20
 
+// prepareStepBytes is how much of a new file is filled before a sync: the syncs of the log wait behind
+// what the disk has been given before them.
+const prepareStepBytes = 4 << 20
+
 // preparedFile is a zero-filled, synced file under a next name.
 type preparedFile struct {
 	file File
@@ -71,24 +75,31 @@ func (l *Log) prepareOne() error {
 		}
 		return fault(name, "create", err)
 	}
-	err = l.zeroFill(f, 0, l.segmentBytes)
-	if err == nil {
-		err = f.Sync()
-		if err != nil {
-			f.Close()
-			return fault(name, "sync", err)
+	if err := l.preallocate(f, name); err != nil {
+		f.Close()
+		if !isFull(err) {
+			return err
 		}
-		l.prepared = append(l.prepared, preparedFile{f, name})
-		return nil
-	}
-	f.Close()
-	if isFull(err) {
 		if err := removeIfThere(l.fs, name); err != nil {
 			return err
 		}
 		return fmt.Errorf("prepare %s: %w", name, ErrDiskFull)
 	}
-	return fault(name, "write", err)
+	l.prepared = append(l.prepared, preparedFile{f, name})
+	return nil
+}
+
+// preallocate fills a new file with zeros and makes them durable, step by step.
+func (l *Log) preallocate(f File, name string) error {
+	for from := int64(0); from < l.segmentBytes; from += prepareStepBytes {
+		if err := l.zeroFill(f, from, min(from+prepareStepBytes, l.segmentBytes)); err != nil {
+			return fault(name, "write", err)
+		}
+		if err := f.Sync(); err != nil {
+			return fault(name, "sync", err)
+		}
+	}
+	return nil
 }
 
 // freeNextName returns a name that no prepared file bears.
