@@ -2,7 +2,6 @@ package peer
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -14,7 +13,7 @@ import (
 
 // Span is a run of whole frames in a segment file.
 type Span struct {
-	File          *os.File // a handle of its own: sending moves its offset
+	File          *os.File // its position is neither used nor moved: spans of one file may share a handle
 	Offset, Bytes int64
 	Release       func() // called once, sent or not; may be nil
 }
@@ -56,8 +55,8 @@ type job struct {
 
 // SendLater queues a job for the bulk link. load runs on the link's writer, so that reading a disk
 // holds up nothing but this node's bulk. done is called once, there or where the link is torn down,
-// with the bytes of the payload or with the error; load may never be called. If SendLater itself
-// returns an error, neither is.
+// with the bytes of the payload or with the error, and may be nil; load may never be called. If
+// SendLater itself returns an error, neither is.
 func (n *Network) SendLater(to int, load func() (Payload, error), done func(bytes int64, err error)) error {
 	return n.putJob(to, job{load: load, done: done})
 }
@@ -77,6 +76,9 @@ func (n *Network) putPayload(to int, p Payload, done func(bytes int64, err error
 }
 
 func (n *Network) putJob(to int, j job) error {
+	if j.done == nil {
+		j.done = func(int64, error) {}
+	}
 	r := n.remotes[to]
 	l := r.bulk.Load()
 	if l == nil {
@@ -250,26 +252,20 @@ func total(pieces net.Buffers) (bytes int) {
 	return bytes
 }
 
-// writeSpan lets the kernel send from the file: ReadFrom of a TCP connection over a LimitedReader
-// over a file is sendfile. Any wrapper around one of them would turn it into a copy.
+// writeSpan lets the kernel send from the file. What is short of the span ends the link: the
+// envelope has promised more.
 func (w *bulkWriter) writeSpan(s *Span) error {
-	if _, err := s.File.Seek(s.Offset, io.SeekStart); err != nil {
-		return err
-	}
-	for left := s.Bytes; left > 0; {
-		piece := min(left, int64(w.pacer.piece(sendfileBytesMax)))
-		if err := w.await(int(piece)); err != nil {
+	for done := int64(0); done < s.Bytes; {
+		piece := int(min(s.Bytes-done, int64(w.pacer.piece(sendfileBytesMax))))
+		if err := w.await(piece); err != nil {
 			return err
 		}
-		sent, err := io.Copy(w.l.conn, &io.LimitedReader{R: s.File, N: piece})
+		sent, err := sendFile(w.l.conn, s.File, s.Offset+done, piece)
 		w.l.remote.counters.bulkSentBytes.Add(uint64(sent))
-		if err == nil && sent < piece {
-			err = errShortFile // the envelope has promised more: the link is of no use
-		}
 		if err != nil {
 			return fmt.Errorf("send %d bytes at %d of %s: %w", s.Bytes, s.Offset, s.File.Name(), err)
 		}
-		left -= sent
+		done += int64(sent)
 	}
 	return nil
 }

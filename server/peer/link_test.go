@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"rejoin/server/vsr"
@@ -83,7 +85,9 @@ func TestChunkFromBuffers(t *testing.T) {
 }
 
 // segment writes frames of the ops to a file, behind some other bytes.
-func (n *node) segment(ops ...uint64) Span {
+func (n *node) segment(ops ...uint64) Span { return n.segmentOf(3000, ops...) }
+
+func (n *node) segmentOf(payloadBytes int, ops ...uint64) Span {
 	n.t.Helper()
 	file, err := os.CreateTemp(n.t.TempDir(), "segment")
 	if err != nil {
@@ -96,7 +100,7 @@ func (n *node) segment(ops ...uint64) Span {
 	}
 	span := Span{File: file, Offset: int64(len(before))}
 	for _, op := range ops {
-		f := n.frame(op, 3000)
+		f := n.frame(op, payloadBytes)
 		written, err := file.Write(f.Frame())
 		if err != nil {
 			n.t.Fatal(err)
@@ -121,6 +125,72 @@ func TestChunkFromAFile(t *testing.T) {
 	}
 	<-released
 	b.heard.await(t, 4, "frame round 7")
+	b.heard.await(t, 1, "chunk end round 7 window 2 ok true")
+}
+
+// Two peers are served out of one segment at once, over one handle.
+func TestSpansOfOneFileMayShareTheirHandle(t *testing.T) {
+	c := newCluster(t, 3)
+	a, b, d := c.start(0), c.start(1), c.start(2)
+	bothUp(t, a, b)
+	bothUp(t, a, d)
+	ops := make([]uint64, 40)
+	for i := range ops {
+		ops[i] = uint64(i + 1)
+	}
+	span := a.segment(ops...)
+	const chunks = 20
+	for range chunks {
+		for to := 1; to <= 2; to++ {
+			if err := a.SendChunk(to, a.chunk(to, 1, 40), span, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, n := range []*node{b, d} {
+		n.heard.await(t, chunks, "chunk end round 7 window 2 ok true")
+	}
+}
+
+// A receiver that is busy with one frame holds the sender back through TCP, and nothing is lost by it.
+func TestABlockedReceiverHoldsTheSenderBack(t *testing.T) {
+	c := newCluster(t, 2)
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool // not a sync.Once, which would hold up the beat too
+	b := c.start(1, func(o *Options) {
+		o.Handler.(*recorder).onFrame = func() {
+			if first.CompareAndSwap(false, true) {
+				close(entered)
+				<-goOn
+			}
+		}
+	})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
+	a := c.start(0)
+	bothUp(t, a, b)
+	const frames = 32 // of 1 MB: more than the sockets' buffers hold
+	ops := make([]uint64, frames)
+	for i := range ops {
+		ops[i] = uint64(i + 1)
+	}
+	span := a.segmentOf(1_000_000, ops...)
+	done := make(chan outcome, 1)
+	if err := a.SendChunk(1, a.chunk(1, 1, frames), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	a.Send(1, a.message(vsr.MsgBeat, 1))
+	b.heard.await(t, 1, "beat from 0") // the protocol link does not wait for the bulk link
+	select {
+	case got := <-done:
+		t.Errorf("all of the chunk was sent while the receiver was busy with its first frame: %+v", got)
+	default:
+	}
+	release()
+	if got := <-done; got != (outcome{span.Bytes, nil}) {
+		t.Errorf("done with %+v", got)
+	}
 	b.heard.await(t, 1, "chunk end round 7 window 2 ok true")
 }
 

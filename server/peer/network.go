@@ -172,20 +172,13 @@ func (n *Network) welcome(ctx context.Context, conn net.Conn) {
 }
 
 // SetLocal changes what this node says about itself. Every link is made anew, with a handshake that
-// says it: such changes are few in a directory's life. The one that comes while the cluster is at
-// work, from unused to used, is left to the next handshake: only a blank node asks for it, and while
-// one is blank nothing is used.
+// says it: such changes are few in a directory's life.
 func (n *Network) SetLocal(local Local) {
 	n.mu.Lock()
-	old := n.local
-	renew := local.Incarnation != old.Incarnation || old.Format != FormatUnused || local.Format != FormatUsed
-	n.local.Local = local
-	if renew {
-		n.local.generation++
-	}
+	n.local = localState{Local: local, generation: n.local.generation + 1}
 	n.mu.Unlock()
 	for _, r := range n.remotes {
-		if r != nil && renew {
+		if r != nil {
 			r.dropLinks(errRenewed)
 		}
 	}

@@ -106,6 +106,8 @@ func TestHelloWaitsForTheLastMessageOfTheOldLife(t *testing.T) {
 	b := c.start(1, func(o *Options) {
 		o.Handler.(*recorder).onFrame = sync.OnceFunc(func() { close(entered); <-goOn })
 	})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
 	a := c.start(0)
 	bothUp(t, a, b)
 	a.Send(1, a.message(vsr.MsgAskStartView, 1))
@@ -115,7 +117,7 @@ func TestHelloWaitsForTheLastMessageOfTheOldLife(t *testing.T) {
 	again := c.start(0, boot(2))
 	again.heard.await(t, 1, "up 1") // proven, and from its side ready to speak
 	again.Send(1, again.message(vsr.MsgAskHead, 1))
-	close(goOn)
+	release()
 	b.heard.await(t, 1, "ask_head from 0 boot 2")
 	lines := b.heard.all()
 	hello := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "hello 0 boot 2") })
@@ -161,9 +163,7 @@ func TestFirstUseKeepsTheLinks(t *testing.T) {
 	unused := func(o *Options) { o.Local.Format = FormatUnused }
 	a, b := c.start(0, unused), c.start(1, unused)
 	bothUp(t, a, b)
-	local := b.localNow().Local
-	local.Format = FormatUsed
-	b.SetLocal(local)
+	b.SetFormat(FormatUsed)
 	a.Send(1, a.message(vsr.MsgAskHead, 1))
 	b.heard.await(t, 1, "ask_head")
 	if n := a.heard.count("down") + b.heard.count("down"); n != 0 {

@@ -40,7 +40,7 @@ func (n *Network) SendFrame(to int, m *vsr.Message, frame *wire.Buffer) {
 	case vsr.MsgFetched:
 		frame.Retain(wire.OwnerPeerSend)
 		// What is dropped has been counted.
-		_ = n.putPayload(to, Payload{Message: *m, Frames: []*wire.Buffer{frame}}, func(int64, error) {})
+		_ = n.putPayload(to, Payload{Message: *m, Frames: []*wire.Buffer{frame}}, nil)
 	default:
 		panic(fmt.Sprintf("peer: %s carries no single frame", m.Kind))
 	}
