@@ -124,7 +124,7 @@ func (g *group) Status() api.Status {
 	s := g.snapshot.Load()
 	return api.Status{Topic: g.topic.Name, Partition: g.index, Role: api.Role(s.Role), State: api.State(s.State), View: s.View, LogView: s.LogView,
 		Head: s.Head.Op, Commit: s.Commit.Op, KnownCommit: max(s.KnownCommit, s.Commit.Op),
-		CommitOffset: s.CommitOffset, KnownCommitOffset: max(s.KnownOffset, s.CommitOffset), EarliestOffset: g.log.EarliestOffset(),
+		CommitOffset: s.CommitOffset, KnownCommitOffset: max(s.KnownOffset, s.CommitOffset), EarliestOffset: g.disk.Log().EarliestOffset(),
 		Primary: g.node.clientAddress(s.Primary), Progress: progress(s), LastProgressNs: s.progressMonoNs}
 }
 
@@ -164,18 +164,18 @@ func (g *group) Read(offset uint64, maxBytes int64, wait time.Duration) (api.Spa
 }
 
 func (g *group) readNow(offset uint64, maxBytes int64) (api.Span, bool, error) {
-	if earliest := g.log.EarliestOffset(); offset < earliest {
+	if earliest := g.disk.Log().EarliestOffset(); offset < earliest {
 		return api.Span{}, false, api.ErrBelowEarliest{Earliest: earliest}
 	}
-	last := min(g.committed.Load(), g.log.Written().Op)
-	op, err := g.log.OpOf(offset)
+	last := min(g.committed.Load(), g.disk.Log().Written().Op)
+	op, err := g.disk.Log().OpOf(offset)
 	if errors.Is(err, journal.ErrNotHeld) || err == nil && op > last {
 		return api.Span{}, false, nil
 	}
 	if err != nil {
 		return api.Span{}, false, err
 	}
-	span, err := g.log.Span(op, last, maxBytes)
+	span, err := g.disk.Log().Span(op, last, maxBytes)
 	if err != nil {
 		g.damaged(err)
 		return api.Span{}, false, err

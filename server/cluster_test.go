@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -175,9 +176,28 @@ func (p *producer) repeat(request uint64) uint64 {
 // readAll reads a replica's own log from offset 0 until it holds at least so many messages.
 func (c *cluster) readAll(id int, topic string, n int, messages uint64) []byte {
 	c.t.Helper()
+	return c.readFrom(id, topic, n, 0, messages)
+}
+
+// earliest is the offset at which a node's log of partition 0 of orders begins.
+func (c *cluster) earliest(id int) uint64 {
+	c.t.Helper()
+	resp, err := http.Get(fmt.Sprintf("http://%s/v1/topics/orders/partitions/0/frames?offset=0", c.config.Nodes[id].Listen.Client))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	resp.Body.Close()
+	earliest, err := strconv.ParseUint(resp.Header.Get("Rejoin-Earliest-Offset"), 10, 64)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return earliest
+}
+
+func (c *cluster) readFrom(id int, topic string, n int, offset, messages uint64) []byte {
+	c.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	var all []byte
-	offset := uint64(0)
 	for offset < messages {
 		if time.Now().After(deadline) {
 			c.t.Fatalf("node %d shows %d of %d messages", id, offset, messages)
@@ -348,4 +368,60 @@ func TestPrimaryLostDuringCatchUp(t *testing.T) {
 	}
 	c.start(1)
 	c.expectEqual("orders", 0, 3*1521)
+}
+
+// TestTransferThatDoesNotConnect keeps a node away until its peers have trimmed what it lacks: it must
+// take their chain in place of its log, and go on from there.
+func TestTransferThatDoesNotConnect(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
+	c.config.Limits.RetentionBytes = 6 << 20
+	c.start(all(3)...)
+	ps := []*producer{c.producer("orders", 0, 1), c.producer("orders", 0, 2), c.producer("orders", 0, 3)}
+	drive := func(n int) {
+		var wg sync.WaitGroup
+		for _, p := range ps {
+			wg.Go(func() {
+				for range n {
+					p.send()
+				}
+			})
+		}
+		wg.Wait()
+	}
+	drive(10)
+	c.stop(0)
+	drive(1000) // 3,000 ops of 6 KB: more than retention and ring
+	c.start(0)
+	drive(10)
+	messages := uint64(3 * 3 * 1020)
+	var logs [][]byte
+	for id := range 3 {
+		earliest := c.earliest(id)
+		for deadline := time.Now().Add(time.Minute); earliest == 0; earliest = c.earliest(id) {
+			if time.Now().After(deadline) {
+				t.Fatalf("node %d has trimmed nothing", id)
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		logs = append(logs, c.readFrom(id, "orders", 0, earliest, messages))
+	}
+	for id, log := range logs[1:] {
+		short, long := logs[0], log
+		if len(short) > len(long) {
+			short, long = long, short
+		}
+		if !bytes.HasSuffix(long, short) {
+			t.Errorf("node %d ends in other bytes than node 0", id+1)
+		}
+	}
+	for _, p := range ps {
+		if offset := p.repeat(p.request); offset != p.offsets[p.request] {
+			t.Errorf("request %d is at offset %d the second time, was at %d", p.request, offset, p.offsets[p.request])
+		}
+	}
+	c.stop(1)
+	drive(10) // node 0 must be part of the quorum
+	c.stop(0)
+	c.start(0, 1)
+	drive(10)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type group struct {
 	topic  TopicConfig
 	index  int // of the partition in its topic
 
-	log *journal.Log
+	disk *partition.Disk
 
 	part    *partition.Partition // the loop's
 	changed bool                 // the loop's: role or state has changed since the last snapshot
@@ -149,7 +150,7 @@ func (g *group) flush(ctx context.Context) {
 			g.node.fence(g, err)
 			return
 		}
-		done, err := partition.Perform(g.log, jobs, g.postInput)
+		done, err := g.disk.Perform(jobs, g.postInput)
 		g.node.metrics.flushed(time.Since(began))
 		wakeUp(g.prepare)
 		g.jobs.putBack(jobs[done:])
@@ -168,7 +169,7 @@ func (g *group) flush(ctx context.Context) {
 				return
 			}
 		default:
-			g.log.Fence(err)
+			g.disk.Log().Fence(err)
 			g.node.fence(g, err)
 			return
 		}
@@ -181,9 +182,9 @@ const diskFullRetry = 500 * time.Millisecond
 // noteMark makes the mark durable, with the present commit, once a second.
 func (g *group) noteMark() {
 	s := g.snapshot.Load()
-	g.log.NoteCommit(s.Commit)
-	if err := g.log.SyncMark(); err != nil && !isDiskFull(err) {
-		g.log.Fence(err)
+	g.disk.Log().NoteCommit(s.Commit)
+	if err := g.disk.Log().SyncMark(); err != nil && !isDiskFull(err) {
+		g.disk.Log().Fence(err)
 		g.node.fence(g, err)
 	}
 }
@@ -191,7 +192,7 @@ func (g *group) noteMark() {
 // keepPrepared makes the next segment ahead of use.
 func (g *group) keepPrepared(ctx context.Context) {
 	for {
-		if err := g.log.Prepare(); err != nil && !isDiskFull(err) {
+		if err := g.disk.Log().Prepare(); err != nil && !isDiskFull(err) && !errors.Is(err, journal.ErrClosed) {
 			g.node.fence(g, err)
 			return
 		}

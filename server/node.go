@@ -223,10 +223,10 @@ func (n *node) close() {
 
 func (n *node) closeLogs() {
 	for _, g := range n.groups {
-		if g.log == nil {
+		if g.disk == nil {
 			continue
 		}
-		if err := g.log.Close(); err != nil {
+		if err := g.disk.Close(); err != nil {
 			n.log.Error("close the log", "topic", g.topic.Name, "partition", g.index, "err", err)
 		}
 	}

@@ -61,21 +61,25 @@ func (n *node) clock(ctx context.Context) {
 	}
 }
 
+// leaseBytes is how much log a transfer to a peer may keep from being trimmed.
+const leaseBytes = 1 << 30
+
 func (g *group) open() error {
 	n := g.node
 	began := time.Now()
 	cluster := n.config.ClusterID()
 	limits := &n.config.Limits
 	dir := fmt.Sprintf("topics/%s/%d", g.topic.Name, g.index)
-	log, rec, err := journal.Open(journal.Options{FS: n.dir.fs, Dir: dir, Cluster: cluster, Group: g.number,
-		SegmentBytes: limits.SegmentBytes, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot})
+	disk, rec, err := partition.OpenDisk(partition.DiskOptions{RetentionBytes: limits.RetentionBytes, LeaseBytes: leaseBytes,
+		Journal: journal.Options{FS: n.dir.fs, Dir: dir, Cluster: cluster, Group: g.number,
+			SegmentBytes: limits.SegmentBytes, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot}})
 	if err != nil {
 		return err
 	}
-	g.log = log
+	g.disk = disk
 	config := g.config()
 	forgotten := n.dir.format == peer.FormatWiped && rec.State.View == 0 // from its first view on the group's own state says so
-	boot, err := partition.Boot(log, rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)
+	boot, err := partition.Boot(disk.Log(), rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,14 @@ var _ partition.Outside = (*group)(nil)
 func isDiskFull(err error) bool { return errors.Is(err, journal.ErrDiskFull) }
 
 // Send sends a message without a frame.
-func (g *group) Send(m *vsr.Message) { g.node.network.Send(int(m.To), m) }
+func (g *group) Send(m *vsr.Message) {
+	if m.Kind.Lane() != vsr.LaneBulk {
+		g.node.network.Send(int(m.To), m)
+		return
+	}
+	bulk := *m
+	_ = g.node.network.SendLater(int(m.To), func() (peer.Payload, error) { return peer.Payload{Message: bulk}, nil }, nil)
+}
 
 // SendFrame sends a prepare or fetched.
 func (g *group) SendFrame(m *vsr.Message, frame *wire.Buffer) {
@@ -32,7 +39,7 @@ func (g *group) SendStored(m *vsr.Message) {
 		if b == nil {
 			return peer.Payload{}, peer.ErrNoBuffer
 		}
-		h, frame, err := g.log.ReadFrame(stored.Header.Op, b.Data())
+		h, frame, err := g.disk.Log().ReadFrame(stored.Header.Op, b.Data())
 		if err == nil && h.Sum != stored.Header.Sum {
 			err = fmt.Errorf("the log holds another op %d", h.Op)
 		}
@@ -64,7 +71,7 @@ func (g *group) Serve(c partition.Chunk) {
 		limit, to = partition.TransferChunkBytes, c.To
 	}
 	load := func() (peer.Payload, error) {
-		span, err := g.log.Span(c.From, to, limit)
+		span, err := g.disk.Log().Span(c.From, to, limit)
 		if err != nil {
 			g.damaged(err)
 			return peer.Payload{}, err

@@ -19,10 +19,10 @@ const (
 
 // scrub reads the log at its own pace until ctx is done.
 func (g *group) scrub(ctx context.Context) {
-	op := g.log.Start()
+	op := g.disk.Log().Start()
 	for {
 		budget := int64(scrubBytesPerSecond * scrubPause / time.Second)
-		for budget > 0 && op <= g.committed.Load() && op <= g.log.Written().Op {
+		for budget > 0 && op <= g.committed.Load() && op <= g.disk.Log().Written().Op {
 			n, ok := g.scrubOne(op)
 			budget -= int64(n)
 			if !ok {
@@ -32,7 +32,7 @@ func (g *group) scrub(ctx context.Context) {
 		}
 		pause := scrubPause
 		if op > g.committed.Load() {
-			op, pause = g.log.Start(), scrubRound
+			op, pause = g.disk.Log().Start(), scrubRound
 		}
 		if !sleep(ctx, pause) {
 			return
@@ -47,7 +47,7 @@ func (g *group) scrubOne(op uint64) (bytes int, ok bool) {
 		return 0, false
 	}
 	defer b.Release(wire.OwnerRepair)
-	_, frame, err := g.log.ReadFrame(op, b.Data())
+	_, frame, err := g.disk.Log().ReadFrame(op, b.Data())
 	b.SetFrame(min(len(frame), wire.FrameBytesMax)) // the pool gives memory beyond it back
 	if errors.Is(err, journal.ErrDamaged) {
 		g.damaged(err)

@@ -280,3 +280,33 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 	}
 	return segments, l.failed()
 }
+
+// Keep says what a trim must leave.
+type Keep struct {
+	Bytes      int64  // of the log's end, at least
+	From       uint64 // ops from here on: what a start or the pipeline needs
+	Lease      uint64 // ops from here on, for a reader that is under way; 0: none
+	LeaseBytes int64  // yet no lease holds more than so many bytes beyond Bytes
+}
+
+// Retain removes whole segments that nothing in k asks to keep, oldest first, and returns how many.
+func (l *Log) Retain(k Keep) (segments int, err error) {
+	from, total := uint64(0), int64(0)
+	l.mu.Lock()
+	for _, s := range l.segments {
+		total += s.end
+	}
+	for _, s := range l.segments[:len(l.segments)-1] {
+		leased := k.Lease > 0 && s.last >= k.Lease && total-s.end <= k.Bytes+k.LeaseBytes
+		if total-s.end < k.Bytes || s.last >= k.From || leased {
+			break
+		}
+		total -= s.end
+		from = s.last + 1
+	}
+	l.mu.Unlock()
+	if from == 0 {
+		return 0, nil
+	}
+	return l.Trim(from)
+}

@@ -26,6 +26,7 @@ type Partition struct {
 	ring    ring
 
 	commit          vsr.ID
+	ringOps         uint64 // so many of the last ops are never trimmed: what is uncommitted lies among them
 	checkpointBytes int64
 	loggedBytes     int64 // since the last checkpoint
 
@@ -44,7 +45,7 @@ func New(o Options) (*Partition, error) {
 	return &Partition{
 		replica: r, outside: o.Outside, pending: map[uint64]*wire.Buffer{},
 		kept: make([]*wire.Buffer, o.Replica.PipelineOps), ring: newRing(int(o.Replica.RingOps), o.RingBytes),
-		commit: r.Status().Commit, checkpointBytes: o.CheckpointBytes,
+		commit: r.Status().Commit, ringOps: o.Replica.RingOps, checkpointBytes: o.CheckpointBytes,
 	}, nil
 }
 
@@ -116,6 +117,14 @@ func (p *Partition) perform(e *vsr.Effect) {
 		p.outside.Serve(Chunk{Peer: e.Peer, Round: e.Round, Index: e.Window, From: e.From, To: e.To, Transfer: e.Bulk})
 	case vsr.EffServeFetch:
 		p.outside.SendStored(p.replica.Fetched(e.Peer, e.ID))
+	case vsr.EffStage:
+		p.stageFrame(&e.Header)
+	case vsr.EffStageDrop:
+		p.outside.Work(Job{Kind: JobStageDrop})
+	case vsr.EffInstall:
+		p.outside.Work(Job{Kind: JobInstall, State: e.State, Table: e.Table})
+	case vsr.EffReset:
+		p.reset()
 	case vsr.EffEvent:
 		p.outside.Observe(&e.Event)
 	case vsr.EffFence:
@@ -216,5 +225,9 @@ func (p *Partition) committed(id vsr.ID) {
 		return
 	}
 	p.loggedBytes = 0
-	p.outside.Work(Job{Kind: JobTable, Table: p.replica.Table()})
+	table, keep := p.replica.Table(), uint64(0)
+	if id.Op > p.ringOps {
+		keep = id.Op - p.ringOps
+	}
+	p.outside.Work(Job{Kind: JobTable, Table: table, Keep: keep, Lease: p.replica.Lease()})
 }

@@ -14,11 +14,14 @@ type JobKind uint8
 
 // The jobs of the disk.
 const (
-	JobAppend JobKind = iota + 1 // Frame, Commit
-	JobFill                      // Frame
-	JobCut                       // ID, Top
-	JobState                     // State, Commit
-	JobTable                     // Table
+	JobAppend    JobKind = iota + 1 // Frame, Commit
+	JobFill                         // Frame
+	JobCut                          // ID, Top
+	JobState                        // State, Commit
+	JobTable                        // Table, Keep, Lease
+	JobStage                        // Frame
+	JobStageDrop                    //
+	JobInstall                      // State, Table
 )
 
 // Job is work for the disk. Jobs are done in the order in which they were queued, each durable
@@ -31,51 +34,32 @@ type Job struct {
 	Top    vsr.ID
 	State  vsr.State
 	Table  vsr.Table
+	Keep   uint64 // ops from here on are not trimmed
+	Lease  uint64 // nor are those from here on, while a transfer to a peer needs them; 0: none
 }
 
-// Perform does jobs and posts their completions. It returns how many it has done: fewer than all
-// with journal.ErrDiskFull, after which the rest may be tried again, or with an error after which
-// the node must fence itself.
+// Perform is Disk.Perform on a log alone, which can stage nothing.
 func Perform(log *journal.Log, jobs []Job, post func(vsr.Input)) (done int, err error) {
-	for done < len(jobs) {
-		n, err := performNext(log, jobs[done:], post)
-		for i := range jobs[done : done+n] {
-			releaseJob(&jobs[done+i])
-		}
-		done += n
-		if err != nil {
-			return done, err
-		}
-	}
-	return done, nil
+	d := Disk{}
+	d.log.Store(log)
+	return d.Perform(jobs, post)
 }
 
-func performNext(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error) {
-	j := &jobs[0]
-	switch j.Kind {
-	case JobAppend:
-		return appendGroup(log, jobs, post)
-	case JobFill:
-		return 1, fill(log, j, post)
-	case JobCut:
-		if err := log.CutKeeping(j.ID.Op, j.Top); err != nil {
-			return 0, fmt.Errorf("cut to op %d: %w", j.ID.Op, err)
-		}
-		post(vsr.Input{Kind: vsr.InCutDone, ID: j.ID})
-	case JobState:
-		if err := log.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped}); err != nil {
-			return 0, fmt.Errorf("save view %d: %w", j.State.View, err)
-		}
-		post(vsr.Input{Kind: vsr.InStateSaved, State: j.State})
-	case JobTable:
-		err := log.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
-		if err != nil && !errors.Is(err, journal.ErrDiskFull) { // a checkpoint only saves time at the next start
-			return 0, fmt.Errorf("checkpoint the client table at op %d: %w", j.Table.ID.Op, err)
-		}
-	default:
-		panic(fmt.Sprintf("partition: job kind %d", j.Kind))
+func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
+	if err := log.CutKeeping(j.ID.Op, j.Top); err != nil {
+		return fmt.Errorf("cut to op %d: %w", j.ID.Op, err)
 	}
-	return 1, nil
+	post(vsr.Input{Kind: vsr.InCutDone, ID: j.ID})
+	return nil
+}
+
+func saveState(log *journal.Log, j *Job, post func(vsr.Input)) error {
+	s := journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped}
+	if err := log.SaveState(s); err != nil {
+		return fmt.Errorf("save view %d: %w", s.View, err)
+	}
+	post(vsr.Input{Kind: vsr.InStateSaved, State: j.State})
+	return nil
 }
 
 // appendGroupMax bounds the frames of one write.

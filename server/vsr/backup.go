@@ -26,7 +26,7 @@ func (r *Replica) onPrepare(m *Message) {
 			return
 		}
 		r.follow.acked = ID{} // acknowledge again
-	case r.log.fits(h) && h.Op <= m.Commit.Op+r.cfg.PipelineOps:
+	case r.log.fits(h) && !r.stage.installing && h.Op <= m.Commit.Op+r.cfg.PipelineOps:
 		r.append(h, 0)
 	default:
 		r.keep(h)

@@ -15,9 +15,10 @@ type pull struct {
 	movedAt  uint64
 	failures int // pulls in a row that brought nothing
 	retryAt  uint64
-	owed     bool // a chunk has come that was not yet allowed anew
-	doubt    bool // own ops above commit may differ: ask from commit, not from head
-	avoid    int  // peer that the last pull failed with
+	owed     bool   // a chunk has come that was not yet allowed anew
+	floor    uint64 // the serving peers have trimmed what is below: ask from here
+	doubt    bool   // own ops above commit may differ: ask from commit, not from head
+	avoid    int    // peer that the last pull failed with
 }
 
 // Chunks that the server may be ahead of the receiver.
@@ -37,6 +38,10 @@ func (r *Replica) tickCatchUp() {
 	r.tickAdoption()
 	r.settleEpisode()
 	p := &r.pull
+	if r.stage.active {
+		r.tickStaging()
+		return
+	}
 	if p.active {
 		if r.tick-p.movedAt >= r.cfg.StallTicks {
 			r.failPull("no progress")
@@ -76,7 +81,7 @@ func (r *Replica) gap() uint64 {
 // pullFrom is head+1, or commit+1 where own ops above commit may not belong to the log.
 func (r *Replica) pullFrom() uint64 {
 	if r.pull.doubt || (!r.normal() && !r.adopt.aligned) {
-		return r.log.commit.Op + 1
+		return max(r.log.commit.Op+1, min(r.pull.floor, r.log.head.Op+1))
 	}
 	return r.log.head.Op + 1
 }
@@ -108,7 +113,7 @@ func (r *Replica) startPull(from, target uint64, hole bool) {
 	}
 	target = min(target, r.peers[peer].commit)
 	bulk := !hole && target-from >= r.cfg.RingOps
-	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid}
+	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor}
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
 }
@@ -125,6 +130,10 @@ func (r *Replica) pullMessage() Message {
 // onPulled takes the next committed op of the running pull.
 func (r *Replica) onPulled(m *Message) {
 	p, h := &r.pull, &m.Header
+	if s := &r.stage; s.active && m.Round == s.no && int(m.From) == s.peer {
+		r.onStagedFrame(h)
+		return
+	}
 	if !p.active || int(m.From) != p.peer || m.Round != p.no || h.Op != p.next || h.Op > p.target || h.Group != r.cfg.Group || h.Cluster != r.cfg.Cluster {
 		return
 	}
@@ -186,6 +195,12 @@ func (r *Replica) takeOld(h *Header) bool {
 // doubtSuffix starts over from commit: something that this log holds above it does not belong. What
 // does belong stays, for this replica may have vouched for it.
 func (r *Replica) doubtSuffix() {
+	if r.pull.floor > r.log.commit.Op+1 { // the peer cannot show from where on: its chain takes this log's place
+		peer := r.pull.peer
+		r.endPull("own suffix does not belong")
+		r.startStaging(peer)
+		return
+	}
 	r.pull.doubt = true
 	r.endPull("own suffix does not belong")
 	r.pull.retryAt = r.tick
@@ -193,6 +208,12 @@ func (r *Replica) doubtSuffix() {
 
 func (r *Replica) onChunkEnd(in *Input) {
 	p := &r.pull
+	if s := &r.stage; s.active && in.Round == s.no && int(in.Peer) == s.peer {
+		s.chunks++
+		s.owed = true
+		r.progressEpisode()
+		return
+	}
 	if !p.active || int(in.Peer) != p.peer || in.Round != p.no {
 		return
 	}
@@ -227,15 +248,30 @@ func (r *Replica) settlePull() {
 
 func (r *Replica) onPullRefused(m *Message) {
 	p := &r.pull
+	if s := &r.stage; s.active && m.Round == s.no && int(m.From) == s.peer {
+		r.dropStaging("refused")
+		return
+	}
 	if !p.active || int(m.From) != p.peer || m.Round != p.no {
 		return
 	}
-	r.failPull("refused")
+	earliest := m.FromOp
+	switch {
+	case earliest <= p.next || p.hole:
+		r.failPull("refused")
+	case earliest <= r.log.head.Op+1: // what lies below is held here; the chain above shows whether it belongs
+		p.floor = earliest
+		r.endPull("trimmed at the peer")
+		p.retryAt = r.tick
+	default:
+		r.endPull("does not connect")
+		r.startStaging(int(m.From))
+	}
 }
 
 func (r *Replica) finishPull() {
 	p := &r.pull
-	p.failures, p.doubt, p.avoid = 0, false, NoPrimary
+	p.failures, p.doubt, p.avoid, p.floor = 0, false, NoPrimary, 0
 	r.endPull("done")
 	p.retryAt = 0
 	if p.hole { // the disk is still closing it

@@ -18,6 +18,10 @@ const (
 	EffCommit                           // ID: committed up to here
 	EffServe                            // Peer, Round, Window, From, To, Bulk: send committed ops as one chunk; InServed when gone
 	EffServeFetch                       // Peer, ID: send MsgFetched if the log on disk holds this id, else nothing
+	EffStage                            // Header: this input's frame is the next of the chain that is being staged
+	EffStageDrop                        // what was staged is not wanted
+	EffInstall                          // State, Table: the staged chain, with these, takes the log's place; InInstalled
+	EffReset                            // ID, From: the log is another one, from op From to ID; nothing of the old is left
 	EffEvent                            // Event
 	EffFence                            // Detail: a promise cannot be kept; stop taking part, exit
 )
@@ -33,6 +37,7 @@ type Effect struct {
 	ID       ID
 	Top      ID
 	State    State
+	Table    Table
 	Token    uint64
 	Outcome  Outcome
 	Primary  int

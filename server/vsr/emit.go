@@ -27,7 +27,7 @@ func (r *Replica) send(to int, m Message) {
 // viewless kinds mean the same whatever the view: they are about ops by checksum, or committed ones.
 func (k MessageKind) viewless() bool {
 	switch k {
-	case MsgFetch, MsgFetched, MsgPull, MsgChunk, MsgPullRefused, MsgAskHead:
+	case MsgFetch, MsgFetched, MsgPull, MsgChunk, MsgPullRefused, MsgAskHead, MsgTable:
 		return true
 	}
 	return false

@@ -23,6 +23,9 @@ const (
 	InServed                            // Peer, Round, Window, ID.Op (last op sent, From-1 if none), Bytes
 	InChunkEnd                          // Peer, Round, Window, ID.Op: the chunk's last op; OK: all frames were good
 	InDiskFull                          // OK: true when full
+	InStaged                            // ID: the chain is written up to here
+	InInstalled                         // the chain has taken the log's place, durably
+	InTrimmed                           // ID.Op: the log begins here now
 	InAllFormatted                      // every node of the cluster has formatted its directory
 )
 

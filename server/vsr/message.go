@@ -28,11 +28,12 @@ const (
 	MsgFetch                                  // Ack: the op wanted, by checksum
 	MsgFetched                                // Header; the frame follows
 	MsgNotHeld                                // Ack: the log holds another op there, or none, and no damage
-	MsgPull                                   // Round (number of the pull), From, To, Window (chunks allowed so far), Bulk
+	MsgPull                                   // Round (number of the pull), From, To, Window (chunks allowed so far), Bulk, Staged
 	MsgChunk                                  // Round, Window (index of the chunk), From, To; the frames of these committed ops follow
 	MsgPullRefused                            // Round, From: the earliest op retained, or 0 when nothing asked is committed here
 	MsgAskHead                                // a wiped replica asks how far it must get
 	MsgTellHead                               // Head, Leading
+	MsgTable                                  // Round, Window (index of the part), Progress (parts in all), FromOp and Head (the chain that follows), Goal (the message offset after it), Slots (last frame of each session)
 	messageKinds
 )
 
@@ -42,6 +43,7 @@ var messageNames = [messageKinds]string{
 	MsgDoViewChange: "do_view_change", MsgStartView: "start_view", MsgAskStartView: "ask_start_view",
 	MsgAskPrepares: "ask_prepares", MsgFetch: "fetch", MsgFetched: "fetched", MsgNotHeld: "not_held",
 	MsgPull: "pull", MsgChunk: "chunk", MsgPullRefused: "pull_refused", MsgAskHead: "ask_head", MsgTellHead: "tell_head",
+	MsgTable: "table",
 }
 
 func (k MessageKind) String() string {
@@ -69,7 +71,7 @@ func (k MessageKind) Lane() Lane {
 	switch k {
 	case MsgPrepare:
 		return LaneData
-	case MsgFetched, MsgChunk:
+	case MsgFetched, MsgChunk, MsgTable:
 		return LaneBulk
 	}
 	return LaneControl
@@ -106,6 +108,7 @@ type Message struct {
 	Restarted    bool // pre_vote: the sender was the primary of View before it restarted, or steps down
 	DiskFull     bool
 	Bulk         bool // pull: transfer, not repair
+	Staged       bool // pull: the whole chain from the server's earliest op, with its client table first
 	Leading      bool
 	Header       Header
 	Slots        []Slot

@@ -29,6 +29,7 @@ type Replica struct {
 	adopt    adoption
 	pull     pull
 	serve    [ReplicasMax]serving
+	stage    staging
 	kept     keptOps
 	wiped    wipedRecovery
 	waiting  []waiter
@@ -147,6 +148,12 @@ func (r *Replica) dispatch(in *Input) {
 		r.onChunkEnd(in)
 	case InDiskFull:
 		r.onDiskFull(in.OK)
+	case InStaged:
+		r.onStaged(in.ID)
+	case InInstalled:
+		r.onInstalled()
+	case InTrimmed:
+		r.onTrimmed(in.ID.Op)
 	case InAllFormatted:
 		r.formed = true
 	default:
@@ -157,13 +164,16 @@ func (r *Replica) dispatch(in *Input) {
 // settle brings forward whatever the input has made possible. Every rule in it is a comparison of
 // levels: nothing depends on having seen an edge.
 func (r *Replica) settle() {
-	r.absorbKept()
-	r.adoptOnward()
+	if !r.stage.installing { // the old log takes nothing any more
+		r.absorbKept()
+		r.adoptOnward()
+	}
 	r.advanceCommit()
 	r.settleReads()
 	r.admitWaiting()
 	r.acknowledge()
 	r.settlePull()
+	r.settleStaging()
 }
 
 // check asserts what must hold between any two inputs.
@@ -277,6 +287,8 @@ func (r *Replica) onCatchUpMessage(m *Message) {
 		r.onPullRefused(m)
 	case MsgAskHead:
 		r.onAskHead(m)
+	case MsgTable:
+		r.onTablePart(m)
 	case MsgTellHead:
 		r.onTellHead(m)
 	}
@@ -305,6 +317,7 @@ func (r *Replica) onHello(in *Input) {
 	if r.pull.active && r.pull.peer == int(in.Peer) {
 		r.endPull("the serving node restarted")
 	}
+	r.leaveStaging(int(in.Peer))
 	if again && int(in.Peer) == r.primary(r.view) {
 		r.follow.missingNow = true // a restart ends a primacy
 		r.tickElection()
@@ -320,4 +333,5 @@ func (r *Replica) onLinkDown(in *Input) {
 	if r.pull.active && r.pull.peer == int(in.Peer) {
 		r.endPull("link lost")
 	}
+	r.leaveStaging(int(in.Peer))
 }

@@ -28,6 +28,10 @@ func (r *Replica) onPull(m *Message) {
 	if m.Round < s.no {
 		return
 	}
+	if m.Staged {
+		r.serveChain(m)
+		return
+	}
 	target := min(m.ToOp, r.log.commit.Op, r.log.stable.Op)
 	if target < m.FromOp || m.FromOp < r.log.start {
 		earliest := uint64(0)
@@ -39,6 +43,18 @@ func (r *Replica) onPull(m *Message) {
 	}
 	*s = serving{active: true, no: m.Round, cursor: m.FromOp, target: target, allowed: min(m.Window, 2*repairChunks), bulk: m.Bulk, usedAt: r.tick, busy: s.busy}
 	r.pump(from)
+}
+
+// serveChain offers the whole chain that this log has, with the client table as of its end.
+func (r *Replica) serveChain(m *Message) {
+	s, l := &r.serve[m.From], &r.log
+	if l.stable.Op < l.commit.Op || l.commit.Op < l.start || len(l.holes) > 0 || r.stage.installing {
+		r.send(int(m.From), Message{Kind: MsgPullRefused, Round: m.Round})
+		return
+	}
+	*s = serving{active: true, no: m.Round, cursor: l.start, target: l.commit.Op, allowed: min(m.Window, 2*repairChunks), bulk: true, usedAt: r.tick, busy: s.busy}
+	r.sendTable(int(m.From), m.Round)
+	r.pump(int(m.From))
 }
 
 // pump sends the next chunk if the peer has room for it.
@@ -61,7 +77,11 @@ func (r *Replica) onServed(in *Input) {
 	s.usedAt = r.tick
 	if in.ID.Op < s.cursor { // nothing could be read: let the peer turn to somebody else
 		s.active = false
-		r.send(int(in.Peer), Message{Kind: MsgPullRefused, Round: s.no})
+		earliest := uint64(0)
+		if s.cursor < r.log.start {
+			earliest = r.log.start
+		}
+		r.send(int(in.Peer), Message{Kind: MsgPullRefused, Round: s.no, FromOp: earliest})
 		return
 	}
 	s.cursor = in.ID.Op + 1

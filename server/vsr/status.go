@@ -49,6 +49,8 @@ func (r *Replica) Status() Status {
 	s.KnownOffset = max(s.CommitOffset, r.follow.offset)
 	if r.pull.active {
 		s.PullTarget = r.pull.target
+	} else if r.stage.active {
+		s.PullTarget = r.stage.table.ID.Op
 	}
 	return s
 }
@@ -59,7 +61,7 @@ func (r *Replica) state() string {
 		return "fenced"
 	case r.saved.Wiped:
 		return "wiped"
-	case r.pull.active && r.pull.bulk:
+	case r.stage.active, r.pull.active && r.pull.bulk:
 		return "transferring"
 	case r.pull.active:
 		return "repairing"

@@ -21,7 +21,7 @@ import (
 //	 18  to             u8   replica
 //	 19  zero           u8
 //	 20  group          u32
-//	 24  flags          u32  bits from 0: starting, waiting, missing, fit, restarted, disk_full, bulk, leading
+//	 24  flags          u32  bits from 0: starting, waiting, missing, fit, restarted, disk_full, bulk, leading, staged
 //	 28  slots          u32  at most 1,024
 //	 32  payload_bytes  u64
 //	 40  boot           u64  the sender's incarnation
@@ -65,6 +65,7 @@ const (
 	flagDiskFull
 	flagBulk
 	flagLeading
+	flagStaged
 	flagsEnd
 )
 
@@ -170,7 +171,7 @@ func checkEnvelope(m *vsr.Message, slots, payloadBytes uint64) error {
 		return fmt.Errorf("%w: from replica %d to replica %d", ErrEnvelope, m.From, m.To)
 	case slots > EnvelopeSlotsMax:
 		return fmt.Errorf("%w: %d slots, the limit is %d", ErrEnvelope, slots, EnvelopeSlotsMax)
-	case slots > 0 && m.Kind != vsr.MsgDoViewChange && m.Kind != vsr.MsgStartView:
+	case slots > 0 && m.Kind != vsr.MsgDoViewChange && m.Kind != vsr.MsgStartView && m.Kind != vsr.MsgTable:
 		return fmt.Errorf("%w: a %s carries no slots", ErrEnvelope, m.Kind)
 	}
 	least, most, err := payloadLimits(m)
@@ -225,7 +226,7 @@ func parseSlot(b []byte, s *vsr.Slot) (err error) {
 }
 
 func packFlags(m *vsr.Message) (flags uint32) {
-	for i, set := range [...]bool{m.Starting, m.Waiting, m.Missing, m.Fit, m.Restarted, m.DiskFull, m.Bulk, m.Leading} {
+	for i, set := range [...]bool{m.Starting, m.Waiting, m.Missing, m.Fit, m.Restarted, m.DiskFull, m.Bulk, m.Leading, m.Staged} {
 		if set {
 			flags |= 1 << i
 		}
@@ -237,5 +238,5 @@ func unpackFlags(m *vsr.Message, flags uint32) {
 	m.Starting, m.Waiting = flags&flagStarting != 0, flags&flagWaiting != 0
 	m.Missing, m.Fit = flags&flagMissing != 0, flags&flagFit != 0
 	m.Restarted, m.DiskFull = flags&flagRestarted != 0, flags&flagDiskFull != 0
-	m.Bulk, m.Leading = flags&flagBulk != 0, flags&flagLeading != 0
+	m.Bulk, m.Leading, m.Staged = flags&flagBulk != 0, flags&flagLeading != 0, flags&flagStaged != 0
 }

@@ -105,6 +105,7 @@ func TestEnvelopeFlagsTravelAlone(t *testing.T) {
 		func(m *vsr.Message) *bool { return &m.Missing }, func(m *vsr.Message) *bool { return &m.Fit },
 		func(m *vsr.Message) *bool { return &m.Restarted }, func(m *vsr.Message) *bool { return &m.DiskFull },
 		func(m *vsr.Message) *bool { return &m.Bulk }, func(m *vsr.Message) *bool { return &m.Leading },
+		func(m *vsr.Message) *bool { return &m.Staged },
 	}
 	for i, flag := range flags {
 		m := fullMessage(vsr.MsgPreVote)
@@ -145,7 +146,7 @@ func TestEnvelopeRefusesWhatItMustNotBelieve(t *testing.T) {
 		{"kind unknown", vsr.MsgBeat, func(b []byte) { b[16] = 200 }},
 		{"replica beyond the largest cluster", vsr.MsgBeat, func(b []byte) { b[17] = vsr.ReplicasMax }},
 		{"to itself", vsr.MsgBeat, func(b []byte) { b[18] = b[17] }},
-		{"unknown flag", vsr.MsgBeat, func(b []byte) { b[25] = 1 }},
+		{"unknown flag", vsr.MsgBeat, func(b []byte) { b[25] = 2 }},
 		{"4 GiB of slots", vsr.MsgStartView, func(b []byte) { le.PutUint32(b[28:], math.MaxUint32) }},
 		{"one slot too many", vsr.MsgStartView, func(b []byte) { le.PutUint32(b[28:], EnvelopeSlotsMax+1) }},
 		{"slots of a beat", vsr.MsgBeat, func(b []byte) { le.PutUint32(b[28:], 1) }},

@@ -1,0 +1,115 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"rejoin/server/journal"
+	"rejoin/server/vsr"
+)
+
+// Disk does a partition's disk jobs, in the order in which they were queued. It belongs to one
+// goroutine, its owner's flusher; Log may be asked by anybody, and changes when a staged chain takes
+// the log's place.
+type Disk struct {
+	options DiskOptions
+	log     atomic.Pointer[journal.Log]
+	staging *journal.Log // the chain that is being staged, or nil
+}
+
+// DiskOptions say which log a Disk opens, and what it keeps of it.
+type DiskOptions struct {
+	Journal        journal.Options
+	RetentionBytes int64 // whole segments beyond this are trimmed, oldest first; 0: never
+	LeaseBytes     int64 // a running transfer may hold back so many bytes more, and no more
+}
+
+// OpenDisk recovers the log. A switch to a staged chain that a crash has interrupted is finished
+// first; one that had not been decided is undone.
+func OpenDisk(o DiskOptions) (*Disk, *journal.Recovered, error) {
+	d := &Disk{options: o}
+	if err := d.finishSwitch(); err != nil {
+		return nil, nil, err
+	}
+	log, rec, err := journal.Open(o.Journal)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.log.Store(log)
+	return d, rec, nil
+}
+
+// Log is the present log.
+func (d *Disk) Log() *journal.Log { return d.log.Load() }
+
+// Close closes the log.
+func (d *Disk) Close() error {
+	d.dropStaging()
+	return d.Log().Close()
+}
+
+// Perform does jobs and posts their completions. It returns how many it has done: fewer than all
+// with journal.ErrDiskFull, after which the rest may be tried again, or with an error after which
+// the node must fence itself.
+func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
+	for done < len(jobs) {
+		n, err := d.next(jobs[done:], post)
+		for i := range jobs[done : done+n] {
+			releaseJob(&jobs[done+i])
+		}
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// next does the first of jobs, or as many appends at their front as one sync may cover.
+func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
+	j, log := &jobs[0], d.Log()
+	switch j.Kind {
+	case JobAppend:
+		return appendGroup(log, jobs, post)
+	case JobFill:
+		return 1, fill(log, j, post)
+	case JobCut:
+		return 1, cut(log, j, post)
+	case JobState:
+		return 1, saveState(log, j, post)
+	case JobTable:
+		return 1, d.checkpoint(log, j, post)
+	case JobStage:
+		return d.stage(jobs, post)
+	case JobStageDrop:
+		d.dropStaging()
+		return 1, nil
+	case JobInstall:
+		return 1, d.install(j, post)
+	}
+	panic(fmt.Sprintf("partition: job kind %d", j.Kind))
+}
+
+// checkpoint saves the client table, which lets older segments go: a start needs them no more.
+func (d *Disk) checkpoint(log *journal.Log, j *Job, post func(vsr.Input)) error {
+	err := log.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
+	if errors.Is(err, journal.ErrDiskFull) { // it would only have saved time at the next start
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint the client table at op %d: %w", j.Table.ID.Op, err)
+	}
+	if d.options.RetentionBytes == 0 {
+		return nil
+	}
+	start := log.Start()
+	keep := journal.Keep{Bytes: d.options.RetentionBytes, From: min(j.Keep, j.Table.ID.Op), Lease: j.Lease, LeaseBytes: d.options.LeaseBytes}
+	if _, err := log.Retain(keep); err != nil {
+		return fmt.Errorf("trim the log: %w", err)
+	}
+	if now := log.Start(); now > start {
+		post(vsr.Input{Kind: vsr.InTrimmed, ID: vsr.ID{Op: now}})
+	}
+	return nil
+}
