@@ -14,12 +14,13 @@ const poolBuffers = 1024
 // Arena is the buffer pools of a cluster, one a replica. A run gives back what it took, which the
 // run itself checks; after a run that failed the arena must not be used again.
 type Arena struct {
-	pools [vsr.ReplicasMax]*wire.Pool
+	pools   [vsr.ReplicasMax]*wire.Pool
+	buffers int // of each
 }
 
 // NewArena maps the memory.
 func NewArena() (*Arena, error) {
-	a := &Arena{}
+	a := &Arena{buffers: poolBuffers}
 	for i := range a.pools {
 		p, err := wire.NewPool(poolBuffers)
 		if err != nil {
@@ -30,11 +31,13 @@ func NewArena() (*Arena, error) {
 	return a, nil
 }
 
-// NewCheckedArena is slower: released memory is poisoned and holders are remembered by name.
-func NewCheckedArena() (*Arena, error) {
-	a := &Arena{}
+// NewCheckedArena is slower: released memory is poisoned and holders are remembered by name. Its
+// memory lies in the Go heap, so that it should have fewer buffers than NewArena takes; a replica
+// that finds none drops messages and refuses requests.
+func NewCheckedArena(buffers int) (*Arena, error) {
+	a := &Arena{buffers: buffers}
 	for i := range a.pools {
-		p, err := wire.NewCheckedPool(poolBuffers)
+		p, err := wire.NewCheckedPool(buffers)
 		if err != nil {
 			return nil, fmt.Errorf("pool of replica %d: %w", i, err)
 		}

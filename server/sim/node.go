@@ -75,8 +75,8 @@ func (n *node) end(how ending) {
 		n.seen.powerCut(n.w.setup.synced)
 		n.forgot = n.forgot || !n.w.setup.synced
 	}
-	if free := n.pool.Free(); free != poolBuffers {
-		n.w.fail("leak", "%d frame buffers of replica %d are held after its end: %+v %v", poolBuffers-free, n.id, n.pool.Stats().References, n.pool.Leaks())
+	if free := n.pool.Free(); free != n.w.arena.buffers {
+		n.w.fail("leak", "%d frame buffers of replica %d are held after its end: %+v %v", n.w.arena.buffers-free, n.id, n.pool.Stats().References, n.pool.Leaks())
 	}
 	n.w.net.died(n.id, how)
 }

@@ -47,17 +47,29 @@ func (c *Coverage) Add(o *Coverage) {
 }
 
 type counted struct {
-	name string
-	at   *uint64
+	name  string
+	at    *uint64
+	least uint64 // of a hundred runs, below which they have tested nothing
+}
+
+// Short names what so many runs should have met more often.
+func (c *Coverage) Short() []string {
+	var short []string
+	for _, f := range c.fields() {
+		if floor := f.least * c.Runs / 100; *f.at < floor {
+			short = append(short, fmt.Sprintf("%d %s in %d runs, at least %d were expected", *f.at, f.name, c.Runs, floor))
+		}
+	}
+	return short
 }
 
 func (c *Coverage) fields() []counted {
-	return []counted{{"runs", &c.Runs}, {"steps", &c.Steps}, {"committed", &c.Committed}, {"acknowledged", &c.Acknowledged},
-		{"view changes", &c.ViewChanges}, {"repairs", &c.Repairs}, {"transfers", &c.Transfers}, {"kills", &c.Kills},
-		{"power cuts", &c.PowerCuts}, {"torn boots", &c.TornBoots}, {"crashes in recovery", &c.CrashesInRecovery},
-		{"wiped", &c.Wiped}, {"wiped recoveries", &c.WipedRecoveries}, {"table answers", &c.TableAnswers},
-		{"evictions", &c.Evictions}, {"latest reads", &c.ReadsLatest}, {"step-downs", &c.StepDowns}, {"holes", &c.Holes},
-		{"holes filled", &c.HolesFilled}, {"disk full", &c.DiskFull}, {"fences", &c.Fences}, {"waitings", &c.Waitings}}
+	return []counted{{"runs", &c.Runs, 0}, {"steps", &c.Steps, 0}, {"committed", &c.Committed, 5000}, {"acknowledged", &c.Acknowledged, 5000},
+		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 100}, {"transfers", &c.Transfers, 50}, {"kills", &c.Kills, 100},
+		{"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 10},
+		{"wiped", &c.Wiped, 5}, {"wiped recoveries", &c.WipedRecoveries, 5}, {"table answers", &c.TableAnswers, 20},
+		{"evictions", &c.Evictions, 20}, {"latest reads", &c.ReadsLatest, 20}, {"step-downs", &c.StepDowns, 2}, {"holes", &c.Holes, 0},
+		{"holes filled", &c.HolesFilled, 0}, {"disk full", &c.DiskFull, 0}, {"fences", &c.Fences, 0}, {"waitings", &c.Waitings, 0}}
 }
 
 // String lists the counts.

@@ -80,11 +80,11 @@ func draw(seed uint64) setup {
 	o.segmentBytes = pick(s, int64(1<<10), 4<<10, 16<<10, 64<<10)
 	o.checkpoint = pick(s, int64(1), 1<<10, 16<<10, 1<<30)
 	o.clients = int(s.between(1, 8))
-	o.thinkNs = pick(s, millisecond, 10*millisecond, 50*millisecond)
+	o.thinkNs = pick(s, 4*millisecond, 10*millisecond, 40*millisecond) * int64(o.clients)
 	o.payloadBytes = pick(s, int64(8), 64, 600)
 	o.messagesMax = s.between(1, 4)
 
-	o.faultNs = s.between(2, 8) * second
+	o.faultNs = s.between(2, 6) * second
 	o.loadOn = s.chance(0.5)
 	o.netDelay = pick(s, 50*microsecond, 200*microsecond, 2*millisecond)
 	if s.chance(0.5) {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"flag"
-	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -11,63 +10,158 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("sim.seed", 0, "play this seed only, with its trace")
-	seedsFlag = flag.Uint64("sim.seeds", 30, "number of seeds")
-	firstFlag = flag.Uint64("sim.first", 1, "first seed")
-	failsFlag = flag.Int("sim.fails", 1, "stop after so many failures")
+	seedFlag  = flag.Uint64("sim.seed", 0, "play this seed only, and print its trace")
+	seedsFlag = flag.Uint64("sim.seeds", 500, "number of seeds of the campaign")
+	firstFlag = flag.Uint64("sim.first", 1, "first seed of the campaign")
 )
+
+// kept are seeds that once failed, with what they found. A seed's run changes when a draw is added
+// before the one that mattered; the scripted tests of package vsr hold the mistakes themselves.
+var kept = []uint64{
+	4,   // P5: committed ops had passed the end of an adopted log
+	28,  // S7: a pull that did not connect dropped vouched-for ops
+	124, // S4: a wiped replica took a primary's head for a commit
+	326, // S4: wiped was forgotten by a crash before the first state save
+}
 
 func TestOne(t *testing.T) {
 	if *seedFlag == 0 {
-		t.Skip()
+		t.Skip("no -sim.seed")
 	}
-	var out io.Writer = os.Stdout
-	rep, err := Run(*seedFlag, Options{Trace: out})
-	t.Log(rep.Setup, rep.Coverage.String())
+	report, err := Run(*seedFlag, Options{Trace: os.Stdout})
+	t.Log(report.Setup, report.Coverage.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
+func TestKeptSeeds(t *testing.T) {
+	arena := newArena(t)
+	for _, seed := range kept {
+		if _, err := Run(seed, Options{Arena: arena}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newArena(t *testing.T) *Arena {
+	arena, err := NewArena()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arena
+}
+
+// campaign plays seeds on every core until one fails.
+type campaign struct {
+	t      *testing.T
+	next   atomic.Uint64
+	end    uint64
+	failed atomic.Bool
+
+	mu  sync.Mutex
+	sum Coverage
+}
+
+func (c *campaign) play() {
+	arena := newArena(c.t)
+	for !c.failed.Load() {
+		seed := c.next.Add(1) - 1
+		if seed >= c.end {
+			break
+		}
+		report, err := Run(seed, Options{Arena: arena})
+		c.mu.Lock()
+		c.sum.Add(&report.Coverage)
+		c.mu.Unlock()
+		if err != nil {
+			c.failed.Store(true)
+			c.t.Error(err)
+			return
+		}
+	}
+	if err := arena.Close(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// TestSeeds is the campaign, which fails as vacuous when it has not met what it is there for.
 func TestSeeds(t *testing.T) {
 	if *seedFlag != 0 {
-		t.Skip()
+		t.Skip("-sim.seed")
 	}
-	var sum Coverage
-	var mu sync.Mutex
+	c := &campaign{t: t, end: *firstFlag + *seedsFlag}
+	c.next.Store(*firstFlag)
 	var wg sync.WaitGroup
-	var next atomic.Uint64
-	next.Store(*firstFlag)
-	fails := 0
 	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			arena, err := NewArena()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for {
-				seed := next.Add(1) - 1
-				mu.Lock()
-				stop := fails >= *failsFlag
-				mu.Unlock()
-				if seed >= *firstFlag+*seedsFlag || stop {
-					return
-				}
-				rep, err := Run(seed, Options{Arena: arena})
-				mu.Lock()
-				sum.Add(&rep.Coverage)
-				if err != nil {
-					fails++
-					t.Error(err)
-				}
-				mu.Unlock()
-				if err != nil {
-					arena, _ = NewArena()
-				}
-			}
-		})
+		wg.Go(c.play)
 	}
 	wg.Wait()
-	t.Log(sum.String())
+	t.Log(c.sum.String())
+	if *seedsFlag >= 300 && !t.Failed() {
+		for _, short := range c.sum.Short() {
+			t.Errorf("vacuous: %s", short)
+		}
+	}
+}
+
+// TestSameSeedSameRun holds that a run depends on its seed alone: not on what ran before in the same
+// memory, nor on how many threads there are.
+func TestSameSeedSameRun(t *testing.T) {
+	arena := newArena(t)
+	hash := func(seed uint64) uint64 {
+		report, err := Run(seed, Options{Arena: arena})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.TraceHash
+	}
+	var first []uint64
+	for seed := uint64(1); seed <= 20; seed++ {
+		first = append(first, hash(seed))
+	}
+	for _, procs := range []int{1, 16} {
+		before := runtime.GOMAXPROCS(procs)
+		for i := len(first) - 1; i >= 0; i-- {
+			if again := hash(uint64(i + 1)); again != first[i] {
+				t.Errorf("seed %d: trace hash %016x, and %016x with GOMAXPROCS %d", i+1, first[i], again, procs)
+			}
+		}
+		runtime.GOMAXPROCS(before)
+	}
+}
+
+// TestCheckedMemory plays seeds on memory that is poisoned when it is released.
+func TestCheckedMemory(t *testing.T) {
+	arena, err := NewCheckedArena(160)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed, played := uint64(1), 0; played < 10; seed++ {
+		if o := draw(seed); o.config.RingOps > 16 { // the memory would be too small for a run in comfort
+			continue
+		}
+		played++
+		if _, err := Run(seed, Options{Arena: arena}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSeeds tells what a seed costs.
+func BenchmarkSeeds(b *testing.B) {
+	arena, err := NewArena()
+	if err != nil {
+		b.Fatal(err)
+	}
+	seed, virtual := uint64(0), int64(0)
+	for b.Loop() {
+		seed++
+		report, err := Run(seed, Options{Arena: arena})
+		if err != nil {
+			b.Fatal(err)
+		}
+		virtual += report.Coverage.VirtualNs
+	}
+	b.ReportMetric(float64(virtual)/float64(b.Elapsed().Nanoseconds()), "virtual-s/s")
 }
