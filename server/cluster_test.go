@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rejoin/server/api"
 	"rejoin/server/journal"
 	"rejoin/server/peer"
 	"rejoin/server/vsr"
@@ -424,4 +425,66 @@ func TestTransferThatDoesNotConnect(t *testing.T) {
 	c.stop(0)
 	c.start(0, 1)
 	drive(10)
+}
+
+// forgetMachine makes a stopped node's directory look as if the machine had restarted since.
+func (c *cluster) forgetMachine(id int) {
+	c.t.Helper()
+	file, payload, err := journal.OpenStateFile(journal.OS(c.dirs[id]), nodeStateFile, nodeStateBytes)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer file.Close()
+	copy(payload[32:], "another boot of this machine........")
+	if err := file.Save(payload); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestReplicatedAfterPowerCut restarts the machines of a replicated topic: one alone earns its vote
+// back from the others; all together go on only once all are there, with what is left.
+func TestReplicatedAfterPowerCut(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1, Durability: DurabilityReplicated})
+	c.start(all(3)...)
+	p := c.producer("orders", 0, 1)
+	for range 30 {
+		p.send()
+	}
+	c.stop(2)
+	c.forgetMachine(2)
+	c.start(2)
+	c.readAll(2, "orders", 0, 90)
+	for c.status(2).State == "wiped" {
+		<-time.After(10 * time.Millisecond)
+	}
+	c.stop(1) // now node 2 must vote
+	p.send()
+	c.stop(0)
+	c.stop(2)
+	for id := range 3 {
+		c.forgetMachine(id)
+	}
+	c.start(0, 2)
+	for _, id := range []int{0, 2} {
+		for c.status(id).State != "wiped" {
+			<-time.After(10 * time.Millisecond)
+		}
+	}
+	c.start(1)
+	p.send()
+	c.expectEqual("orders", 0, 96)
+}
+
+// status of a node's partition 0 of orders; the zero value while it does not serve.
+func (c *cluster) status(id int) (s api.Status) {
+	resp, err := http.Get(fmt.Sprintf("http://%s/v1/cluster", c.config.Nodes[id].Listen.Client))
+	if err != nil {
+		return s
+	}
+	defer resp.Body.Close()
+	var answer api.ClusterStatus
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		c.t.Fatal(err)
+	}
+	return answer.Nodes[id].Partitions[0]
 }

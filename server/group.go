@@ -33,7 +33,9 @@ type group struct {
 	clients   clients
 	snapshot  atomic.Pointer[snapshot]
 	committed atomic.Uint64
-	raised    broadcast // commit has risen
+	raised    broadcast     // commit has risen
+	beatAt    atomic.Int64  // when the last beat came, CLOCK_MONOTONIC
+	beatView  atomic.Uint64 // and its view
 }
 
 // item is an input with the frame it speaks of, if any: one reference, of wire.OwnerPartition.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"rejoin/server/peer"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -79,10 +81,22 @@ func (n *node) Message(m vsr.Message, frame *wire.Buffer) {
 	if int(m.Group) >= len(n.groups) || !n.isOpen() {
 		return
 	}
+	if m.Kind == vsr.MsgBeat {
+		n.groups[m.Group].heartbeat(&m)
+	}
 	if frame != nil {
 		frame.Retain(wire.OwnerPartition)
 	}
 	n.groups[m.Group].post(item{in: vsr.Input{Kind: vsr.InMessage, Msg: m}, frame: frame})
+}
+
+// heartbeat measures the time between two beats of one primary in one view.
+func (g *group) heartbeat(m *vsr.Message) {
+	now, view := wire.MonoNow(), m.View
+	if g.beatView.Swap(view) == view {
+		g.node.metrics.beats.Observe(time.Duration(now - g.beatAt.Load()).Seconds())
+	}
+	g.beatAt.Store(now)
 }
 
 // Frame posts one committed op of a chunk.

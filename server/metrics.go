@@ -17,6 +17,7 @@ type metrics struct {
 	node     *node
 	registry *prometheus.Registry
 	flushes  prometheus.Histogram
+	beats    prometheus.Histogram
 	observes *prometheus.CounterVec
 	moved    *prometheus.CounterVec
 }
@@ -25,11 +26,13 @@ func newMetrics(n *node) *metrics {
 	m := &metrics{node: n, registry: prometheus.NewRegistry(),
 		flushes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "rejoin_flush_seconds",
 			Help: "Time of one batch of disk work: write and fdatasync.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16)}),
+		beats: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "rejoin_heartbeat_gap_seconds",
+			Help: "Time between two beats of a primary.", Buckets: []float64{.01, .02, .03, .04, .05, .075, .1, .15, .2, .3, .5, 1, 2, 5}}),
 		observes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_events_total", Help: "Protocol events by kind."}, []string{"kind"}),
 		moved: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_caught_up_bytes_total",
 			Help: "Bytes that repairs and transfers brought."}, []string{"phase"}),
 	}
-	m.registry.MustRegister(m.flushes, m.observes, m.moved, levels{n}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.flushes, m.beats, m.observes, m.moved, levels{n}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

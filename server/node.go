@@ -102,6 +102,9 @@ func newNode(o Options) (*node, error) {
 	return n, n.listen(o.Secret)
 }
 
+// peerQueueFrames may wait for a peer that is slow.
+const peerQueueFrames = 512
+
 // poolBuffers is the sum of everything that may hold a frame at once: per group the ring, a pipeline
 // kept beyond the head, a pipeline on its way to the disk, what waits in the inbox; and one lent to
 // each client connection. A group more than the first shares in half of that: rings are bounded by
@@ -111,7 +114,7 @@ func (n *node) poolBuffers() int {
 		return b
 	}
 	one := n.config.Limits.RingOps + 3*n.config.Limits.PipelineOps + inboxItems
-	return one + (n.config.Partitions()-1)*one/2 + n.config.Limits.ClientConnections + 256
+	return one + (n.config.Partitions()-1)*one/2 + (len(n.config.Nodes)-1)*peerQueueFrames + n.config.Limits.ClientConnections + 256
 }
 
 func (n *node) listen(secret []byte) (err error) {

@@ -77,6 +77,11 @@ func (g *group) open() error {
 		return err
 	}
 	g.disk = disk
+	if g.topic.Durability == DurabilityReplicated && !n.dir.sameBoot {
+		if err := partition.LoseUnsynced(disk.Log(), rec); err != nil {
+			return err
+		}
+	}
 	config := g.config()
 	forgotten := n.dir.format == peer.FormatWiped && rec.State.View == 0 // from its first view on the group's own state says so
 	boot, err := partition.Boot(disk.Log(), rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)

@@ -21,14 +21,33 @@ func (n *node) Cluster() api.ClusterStatus {
 	n.mu.Unlock()
 	for i := range n.config.Nodes {
 		s := api.NodeStatus{Node: i, Client: n.clientAddress(i), Connected: i == n.id || linked[i]}
-		if i == n.id && n.isOpen() {
+		if n.isOpen() {
 			for _, g := range n.groups {
-				s.Partitions = append(s.Partitions, g.Status())
+				s.Partitions = append(s.Partitions, g.statusOf(i))
 			}
 		}
 		c.Nodes = append(c.Nodes, s)
 	}
 	return c
+}
+
+// statusOf is the own status exactly, and that of others as far as their messages told it.
+func (g *group) statusOf(id int) api.Status {
+	own := g.Status()
+	if id == g.node.id {
+		return own
+	}
+	snap := g.snapshot.Load()
+	p := snap.Peers[id]
+	s := api.Status{Topic: own.Topic, Partition: own.Partition, Role: api.RoleNone, State: api.StateViewChange, View: p.View, LogView: p.LogView,
+		Head: p.Head, Commit: p.Commit, KnownCommit: own.KnownCommit, Primary: own.Primary}
+	if p.View > 0 && p.View == p.LogView {
+		s.State, s.Role = api.StateNormal, api.RoleBackup
+	}
+	if snap.Primary == id {
+		s.Role = api.RolePrimary
+	}
+	return s
 }
 
 // Topics lists the topics of the cluster file.

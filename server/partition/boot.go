@@ -14,7 +14,8 @@ import (
 // has forgotten what it acknowledged, as one has whose mark was lost with the log's end; that is
 // durable before Boot returns.
 func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
-	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped || rec.TopUnknown}}
+	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView,
+		Wiped: rec.State.Wiped || wiped || rec.TopUnknown, Kept: rec.State.WipedAbove}}
 	commit := knownCommit(rec, pipeline)
 	held, top, err := cutDamage(log, rec)
 	if err != nil {
@@ -53,6 +54,20 @@ func saveWiped(log *journal.Log, rec *journal.Recovered, b *vsr.Boot) error {
 	s.Wiped = true
 	if err := log.SaveState(s); err != nil {
 		return fmt.Errorf("save that this replica has forgotten what it acknowledged: %w", err)
+	}
+	return nil
+}
+
+// LoseUnsynced makes a recovered replica one that has forgotten what it acknowledged above its durable
+// mark, durably. It is for a topic whose acknowledgements rest on writes, when the machine has
+// restarted since they were made.
+func LoseUnsynced(log *journal.Log, rec *journal.Recovered) error {
+	if rec.New || rec.State.Wiped || rec.Mark.ID.Op == 0 {
+		return nil
+	}
+	rec.State.Wiped, rec.State.WipedAbove = true, rec.Mark.ID.Op
+	if err := log.SaveState(rec.State); err != nil {
+		return fmt.Errorf("save that un-synced writes may be lost: %w", err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
 }
 
 func saveState(log *journal.Log, j *Job, post func(vsr.Input)) error {
-	s := journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped}
+	s := journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped, WipedAbove: j.State.Kept}
 	if err := log.SaveState(s); err != nil {
 		return fmt.Errorf("save view %d: %w", s.View, err)
 	}

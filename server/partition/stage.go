@@ -83,7 +83,7 @@ func (d *Disk) install(j *Job, post func(vsr.Input)) error {
 	err := s.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
 	if err == nil {
 		s.NoteCommit(j.Table.ID)
-		err = s.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Table.ID, Wiped: j.State.Wiped})
+		err = s.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Table.ID, Wiped: j.State.Wiped, WipedAbove: j.State.Kept})
 	}
 	if err == nil {
 		err = s.SyncMark()

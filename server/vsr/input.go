@@ -52,5 +52,6 @@ type Input struct {
 type State struct {
 	View    uint64 // never falls
 	LogView uint64 // never falls, never above View
-	Wiped   bool   // the directory was lost: this replica has forgotten what it acknowledged
+	Wiped   bool   // this replica has forgotten what it acknowledged above Kept: it neither votes nor acknowledges
+	Kept    uint64 // 0 where the directory was lost; else un-synced writes of a replicated topic were
 }

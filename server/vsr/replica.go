@@ -43,6 +43,9 @@ type peer struct {
 	incarnation Incarnation // the present one; zero until the first handshake
 	up          bool        // the protocol link stands
 	commit      uint64      // highest commit it named
+	view        uint64      // of its last message
+	logView     uint64
+	head        uint64 // the last it named
 }
 
 // New makes a replica from what recovery found. A Boot that breaks its own invariants is the
@@ -243,6 +246,7 @@ func (r *Replica) onMessage(m *Message) {
 		return
 	}
 	r.hear(from, m.Commit)
+	r.note(from, m)
 	switch m.Kind {
 	case MsgPrepare:
 		r.onPrepare(m)
@@ -291,6 +295,15 @@ func (r *Replica) onCatchUpMessage(m *Message) {
 		r.onTablePart(m)
 	case MsgTellHead:
 		r.onTellHead(m)
+	}
+}
+
+// note keeps what a message tells of its sender, to be shown.
+func (r *Replica) note(from int, m *Message) {
+	p := &r.peers[from]
+	p.view, p.logView = m.View, m.LogView
+	if m.Kind == MsgBeat || m.Kind == MsgBeatAck || m.Kind == MsgPreVoteAck {
+		p.head = m.Head.Op
 	}
 }
 

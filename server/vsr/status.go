@@ -18,9 +18,13 @@ type Status struct {
 	Parked        int
 	Queued        int
 	Tick          uint64
-	CommitTick    uint64 // tick of the last commit
-	PullTarget    uint64 // 0 when nothing is being pulled
+	CommitTick    uint64                  // tick of the last commit
+	PullTarget    uint64                  // 0 when nothing is being pulled
+	Peers         [ReplicasMax]PeerStatus // what the others last told of themselves; of this replica itself: zero
 }
+
+// PeerStatus is what a replica last told of itself.
+type PeerStatus struct{ View, LogView, Head, Commit uint64 }
 
 // Primary is the replica that this one believes to lead, or NoPrimary.
 func (r *Replica) Primary() int {
@@ -41,6 +45,10 @@ func (r *Replica) Status() Status {
 	s := Status{View: r.view, LogView: r.saved.LogView, Commit: l.commit, Head: l.head, Top: l.top.Op, KnownCommit: r.heard.Op,
 		CommitOffset: r.commitOffset(), Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Waiting: r.adopt.waiting,
 		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Tick: r.tick, CommitTick: r.lead.commitAt}
+	for i := range r.cfg.Replicas {
+		p := &r.peers[i]
+		s.Peers[i] = PeerStatus{View: p.view, LogView: p.logView, Head: p.head, Commit: p.commit}
+	}
 	if r.lead.leading {
 		s.Role = "primary"
 	} else if r.normal() && r.primary(r.view) != r.cfg.Self {

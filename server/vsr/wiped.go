@@ -3,7 +3,8 @@ package vsr
 // wipedRecovery is how a replica that has forgotten what it acknowledged earns its vote back: it
 // must hold everything up to the head of the present primary, as told to this very incarnation,
 // with a quorum of others having answered it. Until then it neither votes nor acknowledges nor
-// denies.
+// denies. The same holds of a replica of a replicated topic whose machine lost power, above what it
+// had synced.
 type wipedRecovery struct {
 	told [ReplicasMax]told
 	need ID // head that must be held; Op 0 with a zero Sum until it is known
@@ -11,6 +12,7 @@ type wipedRecovery struct {
 
 type told struct {
 	given, leading bool
+	wiped          bool // it has forgotten something itself; answers then say so
 	view           uint64
 	head           ID
 }
@@ -32,18 +34,21 @@ func (r *Replica) tickWiped() {
 		w.need = ID{} // that head was given up by a later view; ask again
 		return
 	}
-	if r.asked.Wiped {
-		r.asked.Wiped = false
-		r.emit(Effect{Kind: EffSave, State: r.asked})
-		r.event(Event{Kind: EventWiped, Peer: NoPrimary, ToOp: w.need.Op, Reason: "holds the primary's head again; votes and acknowledges from now on"})
+	r.trustAgain(w.need.Op, "holds the primary's head again; votes and acknowledges from now on")
+}
+
+// trustAgain ends the state of having forgotten, durably.
+func (r *Replica) trustAgain(op uint64, why string) {
+	if !r.asked.Wiped {
+		return
 	}
+	r.asked.Wiped, r.asked.Kept = false, 0
+	r.emit(Effect{Kind: EffSave, State: r.asked})
+	r.event(Event{Kind: EventWiped, Peer: NoPrimary, ToOp: op, Reason: why})
 }
 
 func (r *Replica) onAskHead(m *Message) {
-	if r.saved.Wiped {
-		return
-	}
-	r.send(int(m.From), Message{Kind: MsgTellHead, Head: r.log.head, Leading: r.lead.leading})
+	r.send(int(m.From), Message{Kind: MsgTellHead, Head: r.log.head, Leading: r.lead.leading, Missing: r.saved.Wiped})
 }
 
 func (r *Replica) onTellHead(m *Message) {
@@ -51,11 +56,12 @@ func (r *Replica) onTellHead(m *Message) {
 	if !r.saved.Wiped || w.need != (ID{}) {
 		return
 	}
-	w.told[m.From] = told{given: true, leading: m.Leading, view: m.View, head: m.Head}
+	w.told[m.From] = told{given: true, leading: m.Leading, wiped: m.Missing, view: m.View, head: m.Head}
+	r.startFromLoss()
 	given, highest, primary := 0, uint64(0), NoPrimary
 	for i := range r.cfg.Replicas {
 		t := &w.told[i]
-		if !t.given || i == r.cfg.Self {
+		if !t.given || t.wiped || i == r.cfg.Self {
 			continue
 		}
 		given++
@@ -68,5 +74,28 @@ func (r *Replica) onTellHead(m *Message) {
 	}
 	if t := &w.told[primary]; t.given && t.leading && t.view == highest {
 		w.need = t.head // not a commit: what lies above the primary's commit comes as prepares
+	}
+}
+
+// startFromLoss lets a replicated topic go on after so many machines lost power at once that no quorum
+// remembers what it acknowledged. Only with every replica present is it certain that nobody knows
+// more; then the pre-vote finds the longest log, as ever. Acknowledged ops may be gone, and an event
+// says so. A directory that was lost as a whole is never forgiven this way.
+func (r *Replica) startFromLoss() {
+	remember := 0
+	for i := range r.cfg.Replicas {
+		t := &r.wiped.told[i]
+		if i == r.cfg.Self {
+			continue
+		}
+		if !t.given || !r.peers[i].up {
+			return
+		}
+		if !t.wiped {
+			remember++
+		}
+	}
+	if remember < r.quorum() && r.saved.Kept > 0 {
+		r.trustAgain(r.log.head.Op, "acknowledged ops may be lost: too many replicas lost un-synced writes together; goes on with what is left")
 	}
 }
