@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -179,9 +181,30 @@ func (c *cluster) awaitEnd(node int, l *life) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !l.expected {
-		c.surprises = append(c.surprises, fmt.Sprintf("%s %s without being told to; see %s",
-			results.NodeName(node), p.exitWords(), c.folder.Log(node)))
+		c.surprises = append(c.surprises, fmt.Sprintf("%s %s without being told to; its log %s ends: %s",
+			results.NodeName(node), p.exitWords(), c.folder.Log(node), lastLine(c.folder.Log(node))))
 	}
+}
+
+// lastLine is the last line of a log, where a node that gave up says why.
+func lastLine(path string) string {
+	const tailBytes = 4 << 10
+	file, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > tailBytes {
+		if _, err := file.Seek(-tailBytes, io.SeekEnd); err != nil {
+			return err.Error()
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(file, tailBytes))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
 }
 
 // kill sends SIGKILL and waits until the process is gone. It is a fault of the run and stands in the events.

@@ -23,7 +23,8 @@ func (frameCommand) Help() string {
 	return `Reads lines of text from the standard input, one message each, and writes one frame: a 128-byte header and the messages.
 
 Example:
-  curl -s -X POST 'http://127.0.0.1:17001/v1/topics/bench/partitions/0/sessions' -d '{"client":"00000000000000000000000000000001"}'
+  curl -s -X POST 'http://127.0.0.1:17001/v1/topics/bench/partitions/0/sessions' \
+    -H 'Content-Type: application/json' -d '{"client":"00000000000000000000000000000001"}'
   printf 'hello\nworld\n' | bench frame --session 1 -o batch.frame
   curl -s -H 'Content-Type: application/vnd.rejoin.frame' --data-binary @batch.frame \
     'http://127.0.0.1:17001/v1/topics/bench/partitions/0/batches'`

@@ -100,13 +100,9 @@ func secretOf(name string) (string, error) {
 	return value, nil
 }
 
-// explain adds to failures of the machine what to do about them.
+// explain adds to failures of the machine what to do about them; the server does so for its own refusals and for taken ports.
 func explain(err error, dir string) error {
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%w; another process, perhaps an earlier node, holds that port: stop it or change listen in the cluster file", err)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%w; no interface of this machine has that address: correct listen in the cluster file", err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w; the disk under %s is full: free space and start the node again, what was acknowledged is kept", err, dir)
 	case errors.Is(err, os.ErrPermission):
