@@ -100,11 +100,11 @@ func (f *flusher) perform() {
 	p, n := f.p, 0
 	var err error
 	f.run(func() {
-		n, err = partition.Perform(p.log, f.group, f.post)
+		n, err = p.store.Perform(f.group, f.post)
 		if err == nil && p.w.now-f.marks >= markSyncNs {
-			p.log.NoteCommit(p.status().Commit)
+			p.log().NoteCommit(p.status().Commit)
 			f.marks = p.w.now
-			err = p.log.SyncMark()
+			err = p.log().SyncMark()
 		}
 	}, func() {
 		if err != nil {
@@ -133,6 +133,12 @@ func completionName(k vsr.InputKind) string {
 		return "cut done"
 	case vsr.InFilled:
 		return "filled"
+	case vsr.InStaged:
+		return "staged"
+	case vsr.InInstalled:
+		return "installed"
+	case vsr.InTrimmed:
+		return "trimmed"
 	}
 	return "done"
 }

@@ -96,7 +96,7 @@ func (x *nemesis) mayForget(n *node) bool {
 		if o == n {
 			continue
 		}
-		if s, ok := x.w.statusOf(o.id); o.forgot || ok && s.State == "wiped" || o.seen.wiped {
+		if o.forgets() {
 			return false
 		}
 	}

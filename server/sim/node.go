@@ -5,6 +5,7 @@ import (
 
 	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
+	"rejoin/server/partition"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
@@ -20,12 +21,12 @@ type node struct {
 	life     *process
 	lives    int
 	boot     uint64 // boot counter, as saved
-	sameBoot bool   // the machine has run since the last life
-	forgot   bool   // the directory was lost, or un-synced acknowledgements were: the next life begins wiped
+	sameBoot bool   // the machine has run since the last life that got to join
+	lost     bool   // the directory was lost: the next life begins wiped
 	seen     shadow // what the checker knows of this replica's log
 }
 
-const logDir = "partition"
+const logDir = "topics/t/0"
 
 func newNode(w *world, id int) *node {
 	return &node{w: w, id: id, pool: w.arena.pools[id], fs: faultfs.New(), rng: newStream(w.seed, fmt.Sprintf("node %d", id))}
@@ -63,7 +64,7 @@ func (n *node) end(how ending) {
 		n.w.cover.CrashesInRecovery++
 	}
 	p.die()
-	n.sameBoot = how == killed
+	n.sameBoot = how == killed && (n.sameBoot || p.ready)
 	if how == killed {
 		n.w.cover.Kills++
 		n.w.note(n.id, "kill", "")
@@ -73,7 +74,6 @@ func (n *node) end(how ending) {
 		n.w.note(n.id, "power cut", "")
 		n.fs.Crash(n.rng.Rand)
 		n.seen.powerCut(n.w.setup.synced)
-		n.forgot = n.forgot || !n.w.setup.synced
 	}
 	if free := n.pool.Free(); free != n.w.arena.buffers {
 		n.w.fail("leak", "%d frame buffers of replica %d are held after its end: %+v %v", n.w.arena.buffers-free, n.id, n.pool.Stats().References, n.pool.Leaks())
@@ -86,13 +86,20 @@ func (n *node) wipe() {
 	n.w.note(n.id, "wipe", "")
 	n.w.cover.Wiped++
 	n.fs = faultfs.New()
-	n.forgot, n.sameBoot = true, false
+	n.lost, n.sameBoot = true, false
 	n.seen.wipe()
 }
 
-// openLog recovers the log on fs.
-func (n *node) openLog(fs journal.FS) (*journal.Log, *journal.Recovered, error) {
+// forgets tells whether the next life must not be believed to remember what it acknowledged.
+func (n *node) forgets() bool {
+	return n.lost || !n.w.setup.synced && !n.sameBoot && n.lives > 0 && !n.life.running() || n.seen.wiped
+}
+
+// openDisk recovers the log on fs.
+func (n *node) openDisk(fs journal.FS) (*partition.Disk, *journal.Recovered, error) {
 	c := &n.w.setup.config
-	return journal.Open(journal.Options{FS: fs, Dir: logDir, Cluster: c.Cluster, Group: c.Group, SegmentBytes: n.w.setup.segmentBytes,
-		Pipeline: c.PipelineOps, SameBoot: n.sameBoot})
+	return partition.OpenDisk(partition.DiskOptions{
+		Journal: journal.Options{FS: fs, Dir: logDir, Cluster: c.Cluster, Group: c.Group, SegmentBytes: n.w.setup.segmentBytes,
+			Pipeline: c.PipelineOps, SameBoot: n.sameBoot},
+		RetentionBytes: n.w.setup.retention, LeaseBytes: n.w.setup.lease})
 }

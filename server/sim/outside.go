@@ -47,7 +47,7 @@ func (p *process) SendStored(m *vsr.Message) {
 	}
 	stored := *m
 	p.after(p.n.rng.around(p.w.setup.netDelay), func() {
-		h, frame, err := p.log.ReadFrame(stored.Header.Op, nil)
+		h, frame, err := p.log().ReadFrame(stored.Header.Op, nil)
 		if err != nil || h.Sum != stored.Header.Sum {
 			return
 		}
@@ -72,7 +72,7 @@ func (p *process) serve(c partition.Chunk) {
 	var frames [][]byte
 	bytes, last := 0, c.From-1
 	for last < c.To && uint64(len(frames)) < opsMax {
-		_, frame, err := p.log.ReadFrame(last+1, nil)
+		_, frame, err := p.log().ReadFrame(last+1, nil)
 		if err != nil {
 			break
 		}

@@ -134,26 +134,20 @@ func (w *world) fresh() {
 
 // verify reads every replica's log from its files and compares it with what was committed.
 func (w *world) verify() {
-	var first [][]byte
+	first := make([][]byte, w.check.top()+1)
 	for _, n := range w.nodes {
-		var frames [][]byte
-		for op := n.life.log.Start(); op <= w.check.top(); op++ {
-			h, frame, err := n.life.log.ReadFrame(op, nil)
+		for op := n.life.log().Start(); op <= w.check.top(); op++ {
+			h, frame, err := n.life.log().ReadFrame(op, nil)
 			if err != nil {
 				w.fail("S8", "replica %d cannot read op %d: %v", n.id, op, err)
 			}
 			if h != *w.check.at(op) {
 				w.fail("S8", "replica %d has another op %d than was committed", n.id, op)
 			}
-			frames = append(frames, frame)
-		}
-		if first == nil {
-			first = frames
-			continue
-		}
-		for i := range frames {
-			if !bytes.Equal(frames[i], first[i]) {
-				w.fail("S8", "op %d has other bytes on replica %d than on replica 0", i+1, n.id)
+			if first[op] == nil {
+				first[op] = frame
+			} else if !bytes.Equal(frame, first[op]) {
+				w.fail("S8", "op %d has other bytes on replica %d than on another", op, n.id)
 			}
 		}
 	}
@@ -170,11 +164,11 @@ func (w *world) finish() {
 	}
 	held := make([]int, w.check.top()+1)
 	for _, n := range w.nodes {
-		log, rec, err := n.openLog(n.fs)
+		store, rec, err := n.openDisk(n.fs)
 		if err != nil {
 			w.fail("S8", "replica %d cannot be read after the end: %v", n.id, err)
 		}
-		n.countHeld(log, rec, held)
+		n.countHeld(store.Log(), rec, held)
 	}
 	for op := uint64(1); op <= w.check.ackedOp; op++ {
 		if held[op] < w.quorum() {
@@ -184,6 +178,9 @@ func (w *world) finish() {
 }
 
 func (n *node) countHeld(log *journal.Log, rec *journal.Recovered, held []int) {
+	for op := uint64(1); op < rec.Start; op++ { // trimmed: it was committed here
+		held[op]++
+	}
 	for op := rec.Start; op <= rec.Held.Op && op < uint64(len(held)); op++ {
 		if h, err := log.Header(op); err == nil && h == *n.w.check.at(op) {
 			held[op]++

@@ -20,9 +20,9 @@ type process struct {
 	paused   bool
 	deferred []func() // what happened to it while it was paused
 
-	part *partition.Partition
-	log  *journal.Log
-	disk flusher
+	part  *partition.Partition
+	store *partition.Disk
+	disk  flusher
 
 	tries     map[uint64]func(answer) // clients that wait, by token; only looked up
 	lastToken uint64
@@ -41,6 +41,8 @@ type answer struct {
 
 func (p *process) alive() bool   { return p != nil && !p.dead }
 func (p *process) running() bool { return p.alive() && p.ready }
+
+func (p *process) log() *journal.Log { return p.store.Log() }
 
 func (p *process) status() vsr.Status { return p.part.Status() }
 
@@ -66,10 +68,13 @@ func (p *process) boot() {
 	var err error
 	p.disk.init(p)
 	p.disk.run(func() {
-		p.log, rec, err = p.n.openLog(p.disk.fs())
+		p.store, rec, err = p.n.openDisk(p.disk.fs())
+		if err == nil && !p.w.setup.synced && !p.n.sameBoot {
+			err = partition.LoseUnsynced(p.log(), rec)
+		}
 		if err == nil {
 			c := &p.w.setup.config
-			boot, err = partition.Boot(p.log, rec, c.RootSum, c.PipelineOps, c.SessionsMax, p.n.forgot)
+			boot, err = partition.Boot(p.log(), rec, c.RootSum, c.PipelineOps, c.SessionsMax, p.n.lost)
 		}
 	}, func() {
 		if err != nil {
@@ -93,7 +98,7 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 		w.fail("boot", "replica %d: %v", p.n.id, err)
 	}
 	p.ready = true
-	p.n.forgot = false
+	p.n.lost = false
 	w.note(p.n.id, "joins", "", boot.State.View, boot.State.LogView, boot.Commit.Op, boot.Head.Op)
 	p.tickLater(p.n.rng.between(0, tickNs))
 	p.handle(&vsr.Input{Kind: vsr.InAllFormatted}, nil, "formatted")
@@ -123,6 +128,9 @@ func (p *process) handle(in *vsr.Input, frame *wire.Buffer, verb string) {
 	w := p.w
 	w.steps++
 	before := p.status()
+	if in.Kind == vsr.InInstalled {
+		p.n.seen.install(p)
+	}
 	p.part.Handle(in, frame)
 	r := record{at: w.now, node: p.n.id, verb: verb, from: noNode, status: true, s: p.status()}
 	if in.Kind == vsr.InMessage {

@@ -21,6 +21,7 @@ type Coverage struct {
 	ViewChanges       uint64 // views that started after the first
 	Repairs           uint64
 	Transfers         uint64
+	Installs          uint64 // transfers that did not connect: their chain took the log's place
 	Kills             uint64
 	PowerCuts         uint64
 	TornBoots         uint64 // recoveries that dropped or rewrote a tail
@@ -65,7 +66,7 @@ func (c *Coverage) Short() []string {
 
 func (c *Coverage) fields() []counted {
 	return []counted{{"runs", &c.Runs, 0}, {"steps", &c.Steps, 0}, {"committed", &c.Committed, 5000}, {"acknowledged", &c.Acknowledged, 5000},
-		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 100}, {"transfers", &c.Transfers, 50}, {"kills", &c.Kills, 100},
+		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 100}, {"transfers", &c.Transfers, 50}, {"installs", &c.Installs, 5}, {"kills", &c.Kills, 100},
 		{"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 10},
 		{"wiped", &c.Wiped, 5}, {"wiped recoveries", &c.WipedRecoveries, 5}, {"table answers", &c.TableAnswers, 20},
 		{"evictions", &c.Evictions, 20}, {"latest reads", &c.ReadsLatest, 20}, {"step-downs", &c.StepDowns, 2}, {"holes", &c.Holes, 0},

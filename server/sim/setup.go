@@ -23,6 +23,8 @@ type setup struct {
 	config       vsr.Config
 	segmentBytes int64
 	checkpoint   int64
+	retention    int64 // bytes; 0: for ever
+	lease        int64
 
 	clients      int
 	thinkNs      int64 // mean pause of a client between its requests
@@ -79,6 +81,10 @@ func draw(seed uint64) setup {
 
 	o.segmentBytes = pick(s, int64(1<<10), 4<<10, 16<<10, 64<<10)
 	o.checkpoint = pick(s, int64(1), 1<<10, 16<<10, 1<<30)
+	if s.chance(0.4) {
+		o.retention, o.lease = o.segmentBytes*s.between(1, 4), o.segmentBytes*s.between(1, 8)
+		o.checkpoint = min(o.checkpoint, o.segmentBytes)
+	}
 	o.clients = int(s.between(1, 8))
 	o.thinkNs = pick(s, 4*millisecond, 10*millisecond, 40*millisecond) * int64(o.clients)
 	o.payloadBytes = pick(s, int64(8), 64, 600)
@@ -126,7 +132,7 @@ func (o *setup) String() string {
 	if !o.synced {
 		durability = "replicated"
 	}
-	return fmt.Sprintf("%d replicas, %s, pipeline %d, ring %d, %d sessions at most, segments of %d bytes, %d clients, faults for %d s, load on afterwards: %v, loss %v, twice %v, late %v, dangers %+v",
-		o.replicas, durability, o.config.PipelineOps, o.config.RingOps, o.config.SessionsMax, o.segmentBytes, o.clients,
+	return fmt.Sprintf("%d replicas, %s, pipeline %d, ring %d, %d sessions at most, segments of %d bytes, retention %d, %d clients, faults for %d s, load on afterwards: %v, loss %v, twice %v, late %v, dangers %+v",
+		o.replicas, durability, o.config.PipelineOps, o.config.RingOps, o.config.SessionsMax, o.segmentBytes, o.retention, o.clients,
 		o.faultNs/second, o.loadOn, o.loss, o.twice, o.late, o.dangers)
 }

@@ -69,9 +69,24 @@ func (s *shadow) work(p *process, j *partition.Job) {
 	}
 }
 
-// cut drops the ops above op. What was vouched for may only fall when a later view's log lacks it,
-// or when another op was committed there.
+// cut drops the ops above op.
 func (s *shadow) cut(p *process, op uint64) {
+	s.mayDrop(p, op)
+	if op < s.head() {
+		s.headers = s.headers[:op+1-s.start]
+	}
+	s.written, s.durable = min(s.written, op), min(s.durable, op)
+	if op < s.acked.Op {
+		s.acked = vsr.ID{}
+		if h := s.at(op); h != nil {
+			s.acked = h.ID()
+		}
+	}
+}
+
+// mayDrop: what was vouched for above op may only fall when a later view's log lacks it, or when
+// another op was committed there.
+func (s *shadow) mayDrop(p *process, op uint64) {
 	for n := op + 1; n <= s.acked.Op && n <= s.head(); n++ {
 		h, c := s.at(n), p.w.check.at(n)
 		switch {
@@ -83,15 +98,34 @@ func (s *shadow) cut(p *process, op uint64) {
 			p.w.fail("S7", "replica %d drops op %d, which it vouched for in view %d, in view %d", p.n.id, n, s.ackedView, p.status().View)
 		}
 	}
-	if op < s.head() {
-		s.headers = s.headers[:op+1-s.start]
+}
+
+// install follows the log to the chain that has taken its place.
+func (s *shadow) install(p *process) {
+	log := p.log()
+	end := log.Written().Op
+	s.mayDrop(p, end)
+	if end <= s.commit {
+		p.w.fail("S2", "replica %d installs a chain that ends at op %d over commit %d", p.n.id, end, s.commit)
 	}
-	s.written, s.durable = min(s.written, op), min(s.durable, op)
-	if op < s.acked.Op {
-		s.acked = vsr.ID{}
-		if h := s.at(op); h != nil {
-			s.acked = h.ID()
+	p.w.cover.Installs++
+	s.load(p, log.Start(), end)
+	s.written, s.durable = end, end
+	s.commit = max(s.commit, s.start-1)
+	if s.acked.Op > end {
+		s.acked = log.Written()
+	}
+}
+
+// load reads the log's headers.
+func (s *shadow) load(p *process, start, end uint64) {
+	s.start, s.headers = start, nil
+	for op := start; op <= end; op++ {
+		h, err := p.log().Header(op)
+		if err != nil {
+			p.w.fail("boot", "replica %d holds ops %d to %d and cannot read op %d: %v", p.n.id, start, end, op, err)
 		}
+		s.headers = append(s.headers, h)
 	}
 }
 
@@ -121,14 +155,8 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 		w.fail("S3", "replica %d comes back with view %d, log_view %d and has spoken for %d, %d", id, b.State.View, b.State.LogView, s.spoken, s.spokenLog)
 	}
 	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
-	s.start, s.headers, s.commit = rec.Start, nil, b.Commit.Op
-	for op := rec.Start; op <= b.Head.Op; op++ {
-		h, err := p.log.Header(op)
-		if err != nil {
-			w.fail("boot", "replica %d recovered up to op %d and cannot read op %d: %v", id, b.Head.Op, op, err)
-		}
-		s.headers = append(s.headers, h)
-	}
+	s.commit = b.Commit.Op
+	s.load(p, rec.Start, b.Head.Op)
 	s.written, s.durable = s.head(), s.head()
 	if s.acked.Op > 0 && !b.State.Wiped {
 		if h := s.at(s.acked.Op); h == nil && b.Top.Op < s.acked.Op || h != nil && h.Sum != s.acked.Sum {
