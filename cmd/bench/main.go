@@ -24,6 +24,7 @@ type commandLine struct {
 	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
+	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`
 	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
 	Node    nodeCommand    `cmd:"" help:"Run one node of the replicated log."`
 	Version versionCommand `cmd:"" help:"Print commit, state of the checkout and Go version."`
@@ -37,7 +38,7 @@ Begin with
     bench list     its verdict; open results/latest/plots/latency.svg
 
 Exit codes: 0 pass, 1 a demand of the scenario was missed, 2 usage, 3 loss, duplication, reordering or divergence, 4 stuck,
-5 invalid (generator or machine too weak to tell), 130 interrupted.`
+5 invalid (generator or machine too weak to tell), 7 a simulation that met too little, 130 interrupted.`
 
 // environment is what a command gets from main.
 type environment struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"rejoin/loadgen/target/memory"
 	"rejoin/plots"
 	"rejoin/results"
+	"rejoin/server/sim"
 )
 
 // bench runs a command line and returns its code and what it printed.
@@ -213,10 +215,26 @@ func TestHelp(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "bench run") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "node", "version"} {
+	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "node", "sim", "version"} {
 		if code, out := bench(t, command, "--help"); code != 0 || !strings.Contains(out, "Usage: bench "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, out)
 		}
+	}
+}
+
+func TestSim(t *testing.T) {
+	code, out := bench(t, "sim", "--seed", "3", "--seeds", "2")
+	if code != 0 || !strings.Contains(out, "all promises held: 2 runs") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "sim", "--seed", "3", "--trace"); code != 0 || strings.Count(out, "\n") < 100 || !strings.Contains(out, "trace hash") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if got := failureCode(fmt.Errorf("seed 7: %w", &sim.Failure{Property: "P1"})); got != results.ExitStuck {
+		t.Errorf("a broken promise of progress exits %d", got)
+	}
+	if got := failureCode(&sim.Failure{Property: "S4"}); got != results.ExitLoss {
+		t.Errorf("a broken promise of safety exits %d", got)
 	}
 }
 
