@@ -36,6 +36,9 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
 
+sim: build ## simulate 2,000 seeds; print the first that breaks a promise
+	$(BENCH) sim --seeds 2000
+
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
 	@if [ -x $(BENCH) ] && [ -d results ]; then $(BENCH) clean --all --data; fi
 	rm -rf bin

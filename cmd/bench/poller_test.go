@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"rejoin/results"
+	"rejoin/server/api"
+)
+
+// nodeAt serves a status as a node would.
+func nodeAt(t *testing.T, answer func() api.ClusterStatus) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/cluster" || r.Header.Get("Authorization") != "Bearer word" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(answer())
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func newTestPoller(t *testing.T, addresses ...string) (*poller, results.Folder) {
+	t.Helper()
+	folder := results.Folder{Dir: t.TempDir()}
+	record, err := newRecorder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.setBase(1)
+	status, err := folder.AppendStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		record.close()
+		status.Close()
+	})
+	return newPoller(status, record, addresses, "word"), folder
+}
+
+func TestPollerAsks(t *testing.T) {
+	answer := api.ClusterStatus{Node: 0, Nodes: []api.NodeStatus{
+		{Node: 1, Partitions: []api.Status{{Commit: 999}}}, // what it heard of another
+		{Node: 0, Partitions: []api.Status{
+			{Role: api.RolePrimary, State: api.StateNormal, View: 4, Head: 12, Commit: 10, KnownCommit: 11},
+			{Role: api.RoleBackup, State: api.StateRepairing, View: 9, Head: 7, Commit: 5, KnownCommit: 6},
+		}},
+	}}
+	p, _ := newTestPoller(t, nodeAt(t, func() api.ClusterStatus { return answer }))
+	status, err := p.ask(t.Context(), p.nodes[0])
+	s := sampleOf(0, status, err)
+	if err != nil || !s.Up || s.Role != results.RolePrimary || *s.View != 4 || *s.HeadOp != 19 || *s.CommitOp != 15 || *s.KnownCommit != 17 {
+		t.Errorf("sample %+v, error %v", s, err)
+	}
+	answer.Node = 1
+	status, err = p.ask(t.Context(), p.nodes[0])
+	if err == nil || sampleOf(0, status, err).Up {
+		t.Errorf("another node's answer was taken: %v", err)
+	}
+	p.nodes[0].token = "wrong"
+	if _, err := p.ask(t.Context(), p.nodes[0]); err == nil {
+		t.Error("a refusal was taken for an answer")
+	}
+}
+
+// TestPollerFollowsARestart feeds samples by hand: first answer, role and caught up are noted once each, and only for the new process.
+func TestPollerFollowsARestart(t *testing.T) {
+	p, folder := newTestPoller(t, "a", "b")
+	const ms = int64(1e6)
+	sample := func(node int, commit int64, role string) results.Status {
+		return results.Status{Node: results.NodeName(node), Up: true, Role: role, View: new(int64(1)), CommitOp: &commit, HeadOp: &commit}
+	}
+	p.watch(0, 10, 0, false)
+	p.watch(1, 11, 0, false)
+	for i := range int64(50) {
+		p.take(p.nodes[0], sample(0, 100+i, results.RolePrimary), i*20*ms)
+	}
+	p.gone(1, 11)
+	p.watch(1, 12, 1000*ms, true)
+	p.gone(1, 11) // the old process's end may be seen late
+	p.take(p.nodes[1], sample(1, 20, "none"), 1100*ms)
+	if got := p.catchingUp(); len(got) != 1 || got[0] != "n1" {
+		t.Errorf("catching up: %v", got)
+	}
+	p.take(p.nodes[1], sample(1, 90, results.RoleBackup), 1200*ms)
+	p.take(p.nodes[1], sample(1, 149, results.RoleBackup), 1300*ms)
+	p.take(p.nodes[1], sample(1, 150, results.RoleBackup), 1400*ms)
+	if got := p.catchingUp(); len(got) != 0 {
+		t.Errorf("still catching up: %v", got)
+	}
+	events, err := folder.ReadEvents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, string(e.Kind))
+		if e.Kind == results.KindCaughtUp && *e.DurationNs != 300*ms {
+			t.Errorf("caught up %d ms after the start", *e.DurationNs/ms)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "first_answer role_known caught_up" {
+		t.Errorf("events: %s", got)
+	}
+}
+
+func TestRssAnonOf(t *testing.T) {
+	if v := rssAnonOf(os.Getpid()); v == nil || *v < 1<<20 {
+		t.Errorf("own anonymous memory is %v", v)
+	}
+	if v := rssAnonOf(0); v != nil {
+		t.Errorf("of no process: %d", *v)
+	}
+}
+
+func TestRecorderHoldsBackUntilTimeZeroIsKnown(t *testing.T) {
+	folder := results.Folder{Dir: t.TempDir()}
+	r, err := newRecorder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(results.Event{TMonoNs: 700, Kind: results.KindRestart})
+	r.setBase(1000)
+	r.write(results.Event{TMonoNs: 1500, Kind: results.KindKill})
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	events, err := folder.ReadEvents()
+	if err != nil || len(events) != 2 || events[0].TNs != -300 || events[1].TNs != 500 || events[0].Source != results.SourceHarness {
+		t.Errorf("events %+v, error %v", events, err)
+	}
+}
