@@ -74,11 +74,22 @@ func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
 		Fenced: flags&markFencedBit != 0, SumKnown: flags&markSumKnownBit != 0, TopUnknown: flags&markTopLostBit != 0}, nil
 }
 
-// NoteCommit remembers a committed op; it goes into the mark with the next write.
+// NoteCommit remembers a committed op; it goes into the mark with the next write. An op that the log
+// does not hold is not taken: the caller may know of a commit while the cut of what stands in its place
+// still waits for the disk, and a start would take that for committed.
 func (l *Log) NoteCommit(id vsr.ID) {
-	if id.Op > l.mark.Commit.Op {
+	if id.Op > l.mark.Commit.Op && l.holds(id) {
 		l.mark.Commit = id
 	}
+}
+
+// holds tells whether the log has this very op, damaged or not.
+func (l *Log) holds(id vsr.ID) bool {
+	if id.Op+1 < l.Start() || id.Op > l.Written().Op {
+		return false
+	}
+	have, err := l.idAt(id.Op)
+	return err == nil && have.known && have.ID == id
 }
 
 // putMarkFile writes the mark without a sync.
