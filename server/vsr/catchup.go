@@ -272,8 +272,7 @@ func (r *Replica) onPullRefused(m *Message) {
 func (r *Replica) finishPull() {
 	p := &r.pull
 	p.failures, p.doubt, p.avoid, p.floor = 0, false, NoPrimary, 0
-	r.endPull("done")
-	p.retryAt = 0
+	p.active, p.retryAt = false, 0
 	if p.hole { // the disk is still closing it
 		p.retryAt = r.tick + r.cfg.BeatTicks
 	}
@@ -288,7 +287,11 @@ func (r *Replica) failPull(why string) {
 	p.retryAt = r.tick + min(uint64(p.failures)*r.cfg.BeatTicks*3, r.cfg.StallTicks)
 }
 
-func (r *Replica) endPull(string) { r.pull.active = false }
+// endPull ends a pull before its target; the next tick begins another where one is needed.
+func (r *Replica) endPull(why string) {
+	r.pull.active = false
+	r.brokenEpisode(why)
+}
 
 // askPrepares repairs what is not known to be committed: from the primary of this view only, as
 // prepares, once the head has stood still for a beat or a later op shows the hole.

@@ -25,7 +25,7 @@ func (r *Replica) beginEpisode(bulk bool, from, to uint64, peer int) {
 		r.endEpisode()
 	}
 	*e = episode{active: true, bulk: bulk, from: from, to: to, peer: peer, rounds: 1, began: r.tick, told: r.tick, shrank: to - from + 1}
-	r.episodeEvent(EventRepairBegin, EventTransferBegin)
+	r.episodeEvent(EventRepairBegin, EventTransferBegin, "")
 }
 
 func (r *Replica) nextRound(from, to uint64, peer int) {
@@ -49,7 +49,14 @@ func (r *Replica) nextRound(from, to uint64, peer int) {
 func (r *Replica) progressEpisode() {
 	if e := &r.episode; e.active && r.tick-e.told >= 10 {
 		e.told = r.tick
-		r.episodeEvent(EventRepairProgress, EventTransferProgress)
+		r.episodeEvent(EventRepairProgress, EventTransferProgress, "")
+	}
+}
+
+// brokenEpisode tells why what was under way has to be asked for again.
+func (r *Replica) brokenEpisode(why string) {
+	if r.episode.active {
+		r.episodeEvent(EventRepairProgress, EventTransferProgress, why)
 	}
 }
 
@@ -61,15 +68,18 @@ func (r *Replica) settleEpisode() {
 }
 
 func (r *Replica) endEpisode() {
-	r.episodeEvent(EventRepairEnd, EventTransferEnd)
+	r.episodeEvent(EventRepairEnd, EventTransferEnd, "")
 	r.episode = episode{}
 }
 
-func (r *Replica) episodeEvent(repair, transfer EventKind) {
+func (r *Replica) episodeEvent(repair, transfer EventKind, why string) {
 	e := &r.episode
 	kind, reason := repair, "gap within the ring"
 	if e.bulk {
 		kind, reason = transfer, "gap beyond the ring"
+	}
+	if why != "" {
+		reason = why
 	}
 	to := e.to
 	if kind == EventRepairProgress || kind == EventTransferProgress {

@@ -142,11 +142,11 @@ func (r *Replica) leaveStaging(peer int) {
 }
 
 // dropStaging gives up what was staged; the log has not changed.
-func (r *Replica) dropStaging(string) {
+func (r *Replica) dropStaging(why string) {
 	r.emit(Effect{Kind: EffStageDrop})
 	r.pull.peer = r.stage.peer
 	r.stage = staging{}
-	r.failPull("staging")
+	r.failPull(why)
 }
 
 // onInstalled begins anew with the chain in place of the log. What this replica held beyond it, or
