@@ -13,6 +13,7 @@ const lateP99Default = 20 * time.Millisecond
 func (r *session) judgeRun(s *results.Summary) {
 	j := &r.judge
 	judgeVerification(j, r.verified)
+	r.judgeOffline()
 	if !r.loaded {
 		j.Invalid("no load was driven")
 		return

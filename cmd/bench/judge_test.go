@@ -137,3 +137,24 @@ func TestKillSummary(t *testing.T) {
 		t.Errorf("a node that stayed down: %+v", never)
 	}
 }
+
+func TestJudgeFiles(t *testing.T) {
+	short := &loadgen.ReplicaReport{Replica: "n0", ReadTo: 90, Unreadable: "the file ends inside a frame"}
+	whole := &loadgen.ReplicaReport{Replica: "n1", ReadTo: 100}
+	for _, test := range []struct {
+		replicas []*loadgen.ReplicaReport
+		code     int
+	}{
+		{[]*loadgen.ReplicaReport{whole, whole}, results.ExitPass},
+		{[]*loadgen.ReplicaReport{short, whole}, results.ExitStuck},
+		{[]*loadgen.ReplicaReport{short, short}, results.ExitLoss},
+	} {
+		var judge results.Judge
+		report := &loadgen.Report{Replicas: test.replicas}
+		judgeVerification(&judge, report)
+		judgeFiles(&judge, report, 100)
+		if _, code := judge.Verdict(); code != test.code {
+			t.Errorf("exit code %d, want %d: %v", code, test.code, judge.Reasons())
+		}
+	}
+}

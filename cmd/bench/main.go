@@ -25,6 +25,7 @@ type commandLine struct {
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
 	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`
+	Limits  limitsCommand  `cmd:"" help:"Measure what this machine can do at most: synced writes, disk, loopback, checksum."`
 	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
 	Node    nodeCommand    `cmd:"" help:"Run one node of the replicated log."`
 	Version versionCommand `cmd:"" help:"Print commit, state of the checkout and Go version."`

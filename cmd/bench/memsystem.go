@@ -63,7 +63,7 @@ func (m *memorySystem) rounds(*loadgen.Verifier) ([]verifyRound, error) {
 	if m.plant != nil {
 		m.log.Plant(*m.plant, m.log.Replicas()[m.nodes-1])
 	}
-	return []verifyRound{{name: "live", source: m.log}}, nil
+	return []verifyRound{{name: roundLive, source: m.log}}, nil
 }
 
 func (m *memorySystem) status() []results.Status {

@@ -215,10 +215,20 @@ func TestHelp(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "bench run") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "node", "sim", "version"} {
+	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "limits", "node", "sim", "version"} {
 		if code, out := bench(t, command, "--help"); code != 0 || !strings.Contains(out, "Usage: bench "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, out)
 		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	code, out := bench(t, "limits", "--dir", t.TempDir())
+	if code != 0 || strings.Count(out, "\n") != 5 || strings.Contains(out, "–") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "limits", "--dir", filepath.Join(t.TempDir(), "none")); code != results.ExitUsage {
+		t.Errorf("no folder: exit code %d\n%s", code, out)
 	}
 }
 

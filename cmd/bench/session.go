@@ -42,6 +42,7 @@ type session struct {
 	quietEndNs  int64            // since run start; 0 until then
 	finalStatus []results.Status // at the end of the quiet phase
 	verified    *loadgen.Report
+	ackedEnd    uint64 // offset after the last acknowledged message
 	verifyTimes []verifyTime
 }
 

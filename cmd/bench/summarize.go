@@ -191,7 +191,7 @@ func (r *session) addVerification(s *results.Summary) {
 			if r.verifyTimes[n].node != i {
 				continue
 			}
-			if r.verifyTimes[n].name == "live" || rep.VerifiedBatches == 0 {
+			if r.verifyTimes[n].name == roundLive || rep.VerifiedBatches == 0 {
 				rep.VerifiedBatches = read.VerifiedBatches
 			}
 			rep.LostBatches = max(rep.LostBatches, read.Findings[loadgen.KindLost])

@@ -47,11 +47,18 @@ type system interface {
 
 // verifyRound is one reading of replicas: prepare makes the situation, and returns what undoes it.
 type verifyRound struct {
-	name    string // live, alone, offline
+	name    string // one of the names below
 	replica string // of an alone round
 	source  loadgen.Source
 	prepare func(context.Context) (undo func() error, err error)
 }
+
+// Names of rounds.
+const (
+	roundLive    = "live"    // every replica by its own address
+	roundAlone   = "alone"   // one replica while the others are stopped
+	roundOffline = "offline" // the files of dead nodes
+)
 
 // primaryOf is the node that calls itself primary of the highest view; false if none does.
 func primaryOf(all []results.Status) (int, bool) {

@@ -118,16 +118,16 @@ func (b *builtinSystem) restart(ctx context.Context, node int) error {
 
 // rounds: every replica by its own address, every replica alone with the others stopped, and the files of all after a SIGKILL.
 func (b *builtinSystem) rounds(verifier *loadgen.Verifier) ([]verifyRound, error) {
-	rounds := []verifyRound{{name: "live", source: b.log}}
+	rounds := []verifyRound{{name: roundLive, source: b.log}}
 	for i := range b.lives {
-		rounds = append(rounds, verifyRound{name: "alone", replica: results.NodeName(i), source: b.log,
+		rounds = append(rounds, verifyRound{name: roundAlone, replica: results.NodeName(i), source: b.log,
 			prepare: func(ctx context.Context) (func() error, error) { return b.leaveAlone(i) }})
 	}
 	source, err := offlineSource(b.folder, len(b.lives), verifier.AckedEnd())
 	if err != nil {
 		return nil, err
 	}
-	return append(rounds, verifyRound{name: "offline", source: source, prepare: b.killAll}), nil
+	return append(rounds, verifyRound{name: roundOffline, source: source, prepare: b.killAll}), nil
 }
 
 // leaveAlone stops all other nodes, so that one cannot answer by way of another.

@@ -34,12 +34,13 @@ func (c *verifyCommand) Run(env *environment) error {
 	if !folder.HasData() {
 		return usage("%s: the nodes' data directories are gone: they are removed after a pass unless the run was given --keep", folder.Name())
 	}
-	report, err := verifyFiles(env, folder, run)
+	report, ackedEnd, err := verifyFiles(env, folder, run)
 	if err != nil {
 		return &exitError{results.ExitInvalid, err}
 	}
 	var judge results.Judge
 	judgeVerification(&judge, report)
+	judgeFiles(&judge, report, ackedEnd)
 	verdict, code := judge.Verdict()
 	fmt.Fprintf(env.out, "%s: %d acknowledged batches, %d lost, %d unknown of which %d are there\n", verdict, report.AckedBatches, report.LostBatches,
 		report.UnknownBatches, report.UnknownPresentBatches)
@@ -52,9 +53,22 @@ func (c *verifyCommand) Run(env *environment) error {
 	return nil
 }
 
-func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, error) {
+// judgeFiles knows what a reading of live nodes does not: there is nowhere else to look. What no replica's files reach is lost, however
+// they end.
+func judgeFiles(judge *results.Judge, report *loadgen.Report, ackedEnd uint64) {
+	reached := uint64(0)
+	for _, replica := range report.Replicas {
+		reached = max(reached, replica.ReadTo)
+	}
+	if reached < ackedEnd {
+		judge.Loss("messages were acknowledged up to offset %d and the files of no replica can be read beyond offset %d", ackedEnd, reached)
+	}
+}
+
+// verifyFiles also tells the offset up to which messages were acknowledged.
+func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, uint64, error) {
 	if run.Asked.Target != targetBuiltin {
-		return nil, fmt.Errorf("target %s leaves no files", run.Asked.Target)
+		return nil, 0, fmt.Errorf("target %s leaves no files", run.Asked.Target)
 	}
 	var ledgers []string
 	for i := range run.Asked.Producers {
@@ -62,18 +76,18 @@ func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loa
 	}
 	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	source, err := offlineSource(folder, run.Asked.Nodes, verifier.AckedEnd())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, replica := range source.Replicas() {
 		report := verifier.Read(env.ctx, source, replica)
 		fmt.Fprintf(env.out, "%s: %d messages to offset %d %s\n", replica, report.Messages, report.ReadTo, report.Unreadable)
 	}
 	if env.ctx.Err() != nil {
-		return nil, errors.New("interrupted")
+		return nil, 0, errors.New("interrupted")
 	}
-	return verifier.Finish(), nil
+	return verifier.Finish(), verifier.AckedEnd(), nil
 }
