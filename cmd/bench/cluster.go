@@ -111,7 +111,7 @@ func (c *cluster) clientAddresses() []string {
 }
 
 // start starts a node's process; it is a restart when the node had one before.
-func (c *cluster) start(ctx context.Context, node int) error {
+func (c *cluster) start(node int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.lives[node]
@@ -139,15 +139,15 @@ func (c *cluster) start(ctx context.Context, node int) error {
 		c.record.write(results.Event{TMonoNs: p.startedNs, Kind: results.KindRestart, Node: results.NodeName(node), Pid: p.pid})
 	}
 	if before != nil {
-		c.watchers.Go(func() { c.awaitPort(ctx, node, p) })
+		c.watchers.Go(func() { c.awaitPort(node, p) })
 	}
 	l := c.lives[node]
 	c.watchers.Go(func() { c.awaitEnd(node, l) })
 	return nil
 }
 
-// awaitPort notes when a restarted node's client port opens.
-func (c *cluster) awaitPort(ctx context.Context, node int, p *process) {
+// awaitPort notes when a restarted node's client port opens. It ends with the process at the latest.
+func (c *cluster) awaitPort(node int, p *process) {
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -158,8 +158,6 @@ func (c *cluster) awaitPort(ctx context.Context, node int, p *process) {
 			return
 		}
 		select {
-		case <-ctx.Done():
-			return
 		case <-p.exited:
 			return
 		case <-ticker.C:
@@ -322,6 +320,9 @@ func (c *cluster) close() error {
 	}
 	for _, l := range living {
 		if err := l.process.awaitExit(context.Background(), exitLimit); err == nil {
+			if !l.process.status.Exited() || l.process.status.ExitStatus() != 0 {
+				errs = append(errs, fmt.Errorf("process %d %s at SIGTERM", l.process.pid, l.process.exitWords()))
+			}
 			continue
 		}
 		errs = append(errs, fmt.Errorf("process %d ignored SIGTERM for %v and was killed", l.process.pid, exitLimit))

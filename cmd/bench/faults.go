@@ -113,7 +113,7 @@ func (c *schedule) finish(ctx context.Context, f Fault, node int, after time.Dur
 	if f.Stop != "" {
 		return c.system.resume(node)
 	}
-	return c.system.restart(ctx, node)
+	return c.system.restart(node)
 }
 
 // roleLimit is how long a fault waits for somebody to have the role that it names; in a view change nobody has.

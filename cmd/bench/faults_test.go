@@ -52,7 +52,7 @@ func (s *scripted) kill(_ context.Context, node int, role string) error {
 	return nil
 }
 
-func (s *scripted) restart(_ context.Context, node int) error {
+func (s *scripted) restart(node int) error {
 	s.note("restart n%d", node)
 	return nil
 }

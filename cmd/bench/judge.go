@@ -6,8 +6,9 @@ import (
 	"rejoin/results"
 )
 
-// lateP99Default is the budget of the generator's own lateness where the scenario names none.
-const lateP99Default = 20 * time.Millisecond
+// lateP99Default is the budget of the generator's own lateness where the scenario names none: half the time between two batches of a
+// producer in the usual load.
+const lateP99Default = duration(20 * time.Millisecond)
 
 // judgeRun gives the judge every reason that the numbers hold against a pass.
 func (r *session) judgeRun(s *results.Summary) {
@@ -41,10 +42,7 @@ func (r *session) judgeOffer(s *results.Summary) {
 	if !r.outcome.Interrupted && float64(s.OfferedBatches) < 0.99*want {
 		j.Invalid("%d batches were due by the generator's own count, the scenario asks for %.0f", s.OfferedBatches, want)
 	}
-	budget := time.Duration(r.scenario.Demands.LateP99Max)
-	if budget == 0 {
-		budget = lateP99Default
-	}
+	budget := r.scenario.Demands.LateP99Max
 	if late := s.Generator.LateP99Ns; late != nil && *late > int64(budget) && !r.scenario.Overload {
 		j.Invalid("the generator itself was late: p99 %s, its budget is %v; the machine is too busy", nsText(late), budget)
 	}

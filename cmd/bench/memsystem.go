@@ -93,7 +93,7 @@ func (m *memorySystem) kill(_ context.Context, node int, role string) error {
 	return nil
 }
 
-func (m *memorySystem) restart(_ context.Context, node int) error {
+func (m *memorySystem) restart(node int) error {
 	now := monoNow()
 	m.record.write(results.Event{TMonoNs: now, Kind: results.KindRestart, Node: results.NodeName(node)})
 	m.set(node, memory.AddressOpen)

@@ -73,7 +73,7 @@ type Demands struct {
 	CatchupMax          duration `yaml:"catchup_max"`            // from a restart to caught up
 	ReadableMax         duration `yaml:"readable_max"`           // from load stop to caught up, every replica
 	ExtraViewChangesMax *int     `yaml:"extra_view_changes_max"` // beyond one for each kill of a primary
-	LateP99Max          duration `yaml:"late_p99_max"`           // of the generator; beyond it the run is invalid
+	LateP99Max          duration `yaml:"late_p99_max"`           // of the generator's own making, 20 ms; beyond it the run is invalid
 	RssAnonMaxBytes     int64    `yaml:"rss_anon_max_bytes"`     // of each node
 
 	// What the run must have exercised; below it the run proves nothing and is invalid.
@@ -225,6 +225,7 @@ func (s Scenario) withDefaults() Scenario {
 	orDefault(&s.Duration, duration(60*time.Second))
 	orDefault(&s.QuietMax, duration(60*time.Second))
 	orDefault(&s.Durability, server.DurabilityPersisted)
+	orDefault(&s.Demands.LateP99Max, lateP99Default)
 	return s
 }
 

@@ -20,7 +20,7 @@ type system interface {
 
 	// kill ends a node without warning and returns when it is gone; role is what it was.
 	kill(ctx context.Context, node int, role string) error
-	restart(ctx context.Context, node int) error
+	restart(node int) error
 	pause(node int, role string) error
 	resume(node int) error
 

@@ -58,7 +58,7 @@ func (b *builtinSystem) start(ctx context.Context) error {
 		b.poll.run(polling)
 	}()
 	for i := range b.lives {
-		if err := b.cluster.start(ctx, i); err != nil {
+		if err := b.cluster.start(i); err != nil {
 			return err
 		}
 	}
@@ -112,9 +112,7 @@ func (b *builtinSystem) surprises() []string      { return b.ended() }
 func (b *builtinSystem) rssMaxOf(node int) *int64 { return b.poll.rssMaxOf(node) }
 func (b *builtinSystem) settings() any            { return b.effective }
 
-func (b *builtinSystem) restart(ctx context.Context, node int) error {
-	return b.cluster.start(ctx, node)
-}
+func (b *builtinSystem) restart(node int) error { return b.cluster.start(node) }
 
 // rounds: every replica by its own address, every replica alone with the others stopped, and the files of all after a SIGKILL.
 func (b *builtinSystem) rounds(verifier *loadgen.Verifier) ([]verifyRound, error) {
