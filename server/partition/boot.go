@@ -2,6 +2,7 @@ package partition
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"rejoin/server/journal"
@@ -14,8 +15,30 @@ import (
 // has forgotten what it acknowledged, as one has whose mark was lost with the log's end; that is
 // durable before Boot returns.
 func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
-	b := vsr.Boot{Start: rec.Start, State: vsr.State{View: rec.State.View, LogView: rec.State.LogView,
-		Wiped: rec.State.Wiped || wiped || rec.TopUnknown, Kept: rec.State.WipedAbove}}
+	b, err := load(log, rec, root, pipeline, sessionsMax)
+	for errors.Is(err, journal.ErrDamaged) { // met by reading what recovery had taken from an index
+		before := len(rec.Holes)
+		if rec.Holes = log.Holes(); len(rec.Holes) == before {
+			return b, err
+		}
+		b, err = load(log, rec, root, pipeline, sessionsMax)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.State = vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped || rec.TopUnknown, Kept: rec.State.WipedAbove}
+	if err := saveWiped(log, rec, &b); err != nil {
+		return b, err
+	}
+	if rec.WasFenced || rec.TopUnknown { // what these mean for the replica is saved
+		return b, log.Unfence()
+	}
+	return b, nil
+}
+
+// load reads what the state machine must know of the log.
+func load(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int) (vsr.Boot, error) {
+	b := vsr.Boot{Start: rec.Start}
 	commit := knownCommit(rec, pipeline)
 	held, top, err := cutDamage(log, rec)
 	if err != nil {
@@ -31,18 +54,8 @@ func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 	if err := loadTail(log, &b, commit, held, root); err != nil {
 		return b, err
 	}
-	table, err := loadTable(log, rec, b.Commit, root, sessionsMax)
-	if err != nil {
-		return b, err
-	}
-	b.Table = table
-	if err := saveWiped(log, rec, &b); err != nil {
-		return b, err
-	}
-	if rec.WasFenced || rec.TopUnknown { // what these mean for the replica is saved
-		return b, log.Unfence()
-	}
-	return b, nil
+	b.Table, err = loadTable(log, rec, b.Commit, root, sessionsMax)
+	return b, err
 }
 
 // saveWiped makes sure that the next start knows, too: this one may end before it saves anything else.
@@ -82,8 +95,10 @@ func knownCommit(rec *journal.Recovered, pipeline uint64) uint64 {
 	return commit
 }
 
+// tableOp is the op of the checkpoint, or 0 where none can be used: one of an op that is damaged now
+// is of no use, since the log will end below it.
 func tableOp(rec *journal.Recovered) uint64 {
-	if rec.Table == nil {
+	if rec.Table == nil || rec.Table.ID.Op > rec.Held.Op {
 		return 0
 	}
 	return rec.Table.ID.Op
@@ -93,20 +108,28 @@ func tableOp(rec *journal.Recovered) uint64 {
 // neither the table nor the chain of what is uncommitted could be told. What was above stays on record
 // as damaged, and is fetched again. Damage below the checkpoint is left, to be filled in its place.
 func cutDamage(log *journal.Log, rec *journal.Recovered) (held uint64, top vsr.ID, err error) {
-	held = rec.Held.Op
+	top = topOf(rec)
+	for {
+		held = heldBelowDamage(rec)
+		if held == rec.Held.Op {
+			return held, top, nil
+		}
+		if err := log.CutKeeping(held, top); err != nil {
+			return 0, top, fmt.Errorf("cut the log below damage at op %d: %w", held+1, err)
+		}
+		rec.Held = log.Written() // perhaps lower still: a log does not end in a hole, and may lose the checkpoint so
+	}
+}
+
+// heldBelowDamage is the op at which the log must end.
+func heldBelowDamage(rec *journal.Recovered) uint64 {
+	held := rec.Held.Op
 	for _, h := range rec.Holes {
-		if h.Last > tableOp(rec) {
+		if h.First <= rec.Held.Op && h.Last > tableOp(rec) {
 			held = min(held, max(h.First, tableOp(rec)+1)-1)
 		}
 	}
-	top = topOf(rec)
-	if held == rec.Held.Op {
-		return held, top, nil
-	}
-	if err := log.CutKeeping(held, top); err != nil {
-		return 0, top, fmt.Errorf("cut the log below damage at op %d: %w", held+1, err)
-	}
-	return held, top, nil
+	return held
 }
 
 func topOf(rec *journal.Recovered) vsr.ID {
