@@ -16,6 +16,7 @@ type Disk struct {
 	options DiskOptions
 	log     atomic.Pointer[journal.Log]
 	staging *journal.Log // the chain that is being staged, or nil
+	logView uint64       // as saved last
 }
 
 // DiskOptions say which log a Disk opens, and what it keeps of it.
@@ -37,6 +38,7 @@ func OpenDisk(o DiskOptions) (*Disk, *journal.Recovered, error) {
 		return nil, nil, err
 	}
 	d.log.Store(log)
+	d.logView = rec.State.LogView
 	return d, rec, nil
 }
 
@@ -51,7 +53,7 @@ func (d *Disk) Close() error {
 
 // Perform does jobs and posts their completions. It returns how many it has done: fewer than all
 // with journal.ErrDiskFull, after which the rest may be tried again, or with an error after which
-// the node must fence itself.
+// the node must fence itself. A full disk does not hold back a vote: see saveViews.
 func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 	for done < len(jobs) {
 		n, err := d.next(jobs[done:], post)
@@ -59,6 +61,11 @@ func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 			releaseJob(&jobs[done+i])
 		}
 		done += n
+		if errors.Is(err, journal.ErrDiskFull) {
+			if e := d.saveViews(jobs[done:], post); e != nil {
+				err = e
+			}
+		}
 		if err != nil {
 			return done, err
 		}
@@ -66,10 +73,33 @@ func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 	return done, nil
 }
 
+// saveViews does what raises the view alone before the writes that wait for room in front of it: the
+// state file has its place, and a replica whose disk is full can still take part in a view change. A
+// raised log_view says that those writes are done, and waits for them.
+func (d *Disk) saveViews(jobs []Job, post func(vsr.Input)) error {
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Kind != JobState {
+			continue
+		}
+		if j.State.LogView != d.logView {
+			return nil
+		}
+		j.Commit = vsr.ID{} // it may rest on what could not be written
+		if err := d.saveState(j, post); err != nil {
+			return err
+		}
+		*j = Job{}
+	}
+	return nil
+}
+
 // next does the first of jobs, or as many appends at their front as one sync may cover.
 func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 	j, log := &jobs[0], d.Log()
 	switch j.Kind {
+	case 0: // done already
+		return 1, nil
 	case JobAppend:
 		return appendGroup(log, jobs, post)
 	case JobFill:
@@ -77,7 +107,7 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 	case JobCut:
 		return 1, cut(log, j, post)
 	case JobState:
-		return 1, saveState(log, j, post)
+		return 1, d.saveState(j, post)
 	case JobTable:
 		return 1, d.checkpoint(log, j, post)
 	case JobStage:

@@ -53,11 +53,12 @@ func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
 	return nil
 }
 
-func saveState(log *journal.Log, j *Job, post func(vsr.Input)) error {
+func (d *Disk) saveState(j *Job, post func(vsr.Input)) error {
 	s := journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped, WipedAbove: j.State.Kept}
-	if err := log.SaveState(s); err != nil {
+	if err := d.Log().SaveState(s); err != nil {
 		return fmt.Errorf("save view %d: %w", s.View, err)
 	}
+	d.logView = s.LogView
 	post(vsr.Input{Kind: vsr.InStateSaved, State: j.State})
 	return nil
 }
