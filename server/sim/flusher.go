@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"runtime/debug"
 
+	"rejoin/server/journal"
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
 )
@@ -17,6 +19,7 @@ type flusher struct {
 	jobs  []partition.Job // queued
 	group []partition.Job // being done
 	busy  bool
+	full  bool // the last thing that was told
 
 	work  func()
 	next  func() (int64, bool)
@@ -102,17 +105,49 @@ func (f *flusher) perform() {
 	f.run(func() {
 		n, err = p.store.Perform(f.group, f.post)
 		if err == nil && p.w.now-f.marks >= markSyncNs {
-			p.log().NoteCommit(p.status().Commit)
 			f.marks = p.w.now
+			p.log().NoteCommit(p.status().Commit)
 			err = p.log().SyncMark()
 		}
-	}, func() {
-		if err != nil {
-			p.w.fail("disk", "replica %d after %d of %d jobs: %v", p.n.id, n, len(f.group), err)
+		if err != nil && !errors.Is(err, journal.ErrDiskFull) {
+			p.log().Fence(err)
 		}
+	}, func() { f.performed(n, err) })
+}
+
+// performed goes on, waits for room, or ends a process that cannot keep its promises.
+func (f *flusher) performed(n int, err error) {
+	p := f.p
+	switch {
+	case err == nil:
 		f.group = nil
+		f.tellFull(false)
 		f.kick()
-	})
+	case errors.Is(err, journal.ErrDiskFull):
+		f.jobs = append(f.group[n:len(f.group):len(f.group)], f.jobs...)
+		f.group = nil
+		f.busy = true
+		f.tellFull(true)
+		p.after(fullRetryNs, func() {
+			f.busy = false
+			f.kick()
+		})
+	case !p.n.mayFail:
+		p.w.fail("disk", "replica %d after %d of %d jobs: %v", p.n.id, n, len(f.group), err)
+	default:
+		p.n.fence(err)
+	}
+}
+
+const fullRetryNs = 500 * millisecond
+
+// tellFull tells the replica whether its disk has room.
+func (f *flusher) tellFull(full bool) {
+	if full == f.full {
+		return
+	}
+	f.full = full
+	f.p.after(0, func() { f.p.handle(&vsr.Input{Kind: vsr.InDiskFull, OK: full}, nil, "disk full") })
 }
 
 // post makes a completion an input.

@@ -31,7 +31,7 @@ func (x *nemesis) strike() {
 	d := &x.w.setup.dangers
 	harms := []harm{{d.kill, func() { x.fell(killed, false) }}, {d.powerCut, func() { x.fell(powered, false) }}, {d.blackout, x.blackout},
 		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.wipe, func() { x.fell(powered, true) }},
-		{d.armed, x.arm}}
+		{d.armed, x.arm}, {d.full, x.fillDisk}, {d.syncError, x.failSync}, {d.rot, x.rot}}
 	total := int64(0)
 	for _, h := range harms {
 		total += h.weight
@@ -140,7 +140,7 @@ func (x *nemesis) arm() {
 	}
 	p := n.life
 	p.how = pick(x.rng, killed, powered)
-	if p.how == powered && !x.w.setup.synced {
+	if p.how == powered && (!x.w.setup.synced || x.w.setup.dangers.rot > 0) {
 		p.how = killed
 	}
 	if x.rng.chance(0.5) {
@@ -209,6 +209,8 @@ func (x *nemesis) heal() {
 	w.note(noNode, "heal", "")
 	w.net.heal()
 	for _, n := range w.nodes {
+		n.fs.Heal()
+		n.fs.CapacityBytes = 0
 		if n.life.alive() {
 			n.life.effectsLeft, n.life.opsLeft = unlimited, unlimited
 			n.life.resume()

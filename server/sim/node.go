@@ -22,6 +22,7 @@ type node struct {
 	lives    int
 	boot     uint64 // boot counter, as saved
 	sameBoot bool   // the machine has run since the last life that got to join
+	mayFail  bool   // an operation of its disk may fail: it may stop itself
 	lost     bool   // the directory was lost: the next life begins wiped
 	seen     shadow // what the checker knows of this replica's log
 }
@@ -90,9 +91,23 @@ func (n *node) wipe() {
 	n.seen.wipe()
 }
 
+// fence is a process that ends itself over an error of its disk, and is started again.
+func (n *node) fence(why error) {
+	n.w.note(n.id, "fences itself", why.Error())
+	n.w.cover.Fences++
+	n.end(killed)
+	n.fs.Heal()
+	if !n.w.setup.synced { // what it has acknowledged above its mark is dropped
+		n.seen.powerCut(false)
+		n.sameBoot = false
+	}
+	n.mayFail = false
+	n.w.nemesis.restartLater(n)
+}
+
 // forgets tells whether the next life must not be believed to remember what it acknowledged.
 func (n *node) forgets() bool {
-	return n.lost || !n.w.setup.synced && !n.sameBoot && n.lives > 0 && !n.life.running() || n.seen.wiped
+	return n.lost || n.mayFail && !n.w.setup.synced || !n.w.setup.synced && !n.sameBoot && n.lives > 0 && !n.life.running() || n.seen.wiped
 }
 
 // openDisk recovers the log on fs.

@@ -49,6 +49,7 @@ func (p *process) SendStored(m *vsr.Message) {
 	p.after(p.n.rng.around(p.w.setup.netDelay), func() {
 		h, frame, err := p.log().ReadFrame(stored.Header.Op, nil)
 		if err != nil || h.Sum != stored.Header.Sum {
+			p.damaged(err)
 			return
 		}
 		stored.Header = h
@@ -74,6 +75,7 @@ func (p *process) serve(c partition.Chunk) {
 	for last < c.To && uint64(len(frames)) < opsMax {
 		_, frame, err := p.log().ReadFrame(last+1, nil)
 		if err != nil {
+			p.damaged(err)
 			break
 		}
 		if bytes += len(frame); bytes > bytesMax && len(frames) > 0 {
@@ -81,6 +83,9 @@ func (p *process) serve(c partition.Chunk) {
 		}
 		frames = append(frames, frame)
 		last++
+	}
+	if !p.alive() {
+		return
 	}
 	if len(frames) > 0 {
 		m := vsr.Message{Kind: vsr.MsgChunk, Group: p.w.setup.config.Group, From: uint8(p.n.id), To: c.Peer, Incarnation: p.incarnation,

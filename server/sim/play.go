@@ -41,6 +41,10 @@ func (w *world) play() {
 	}
 	w.loading = false
 	w.rest()
+	if w.setup.dangers.rot > 0 {
+		w.scrubAll()
+		w.rest()
+	}
 	w.fresh()
 	w.verify()
 	w.finish()
@@ -87,7 +91,7 @@ func (w *world) atRest() bool {
 	var first vsr.Status
 	for i := range w.nodes {
 		s, ok := w.statusOf(i)
-		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() || w.nodes[i].seen.durable != s.Head.Op {
+		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() || w.nodes[i].seen.durable != s.Head.Op || s.Holes > 0 {
 			return false
 		}
 		if i == 0 {

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"errors"
+	"syscall"
+
 	"rejoin/server/journal"
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
@@ -69,7 +72,7 @@ func (p *process) boot() {
 	p.disk.init(p)
 	p.disk.run(func() {
 		p.store, rec, err = p.n.openDisk(p.disk.fs())
-		if err == nil && !p.w.setup.synced && !p.n.sameBoot {
+		if err == nil && !p.w.setup.synced && (!p.n.sameBoot || rec.WasFenced) {
 			err = partition.LoseUnsynced(p.log(), rec)
 		}
 		if err == nil {
@@ -77,7 +80,11 @@ func (p *process) boot() {
 			boot, err = partition.Boot(p.log(), rec, c.RootSum, c.PipelineOps, c.SessionsMax, p.n.lost)
 		}
 	}, func() {
-		if err != nil {
+		switch {
+		case err != nil && (p.n.mayFail || errors.Is(err, syscall.ENOSPC) || errors.Is(err, journal.ErrDiskFull)):
+			p.n.fence(err)
+			return
+		case err != nil:
 			p.w.fail("boot", "replica %d cannot start: %v", p.n.id, err)
 		}
 		p.join(rec, boot)
@@ -103,6 +110,9 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 	p.tickLater(p.n.rng.between(0, tickNs))
 	p.handle(&vsr.Input{Kind: vsr.InAllFormatted}, nil, "formatted")
 	w.net.joined(p.n.id)
+	if w.setup.dangers.rot > 0 {
+		p.scrub(0)
+	}
 }
 
 // tickLater lets a tick come. A ticker holds one tick for a process that is slow to take it.

@@ -33,6 +33,7 @@ type Coverage struct {
 	ReadsLatest       uint64
 	StepDowns         uint64
 	Holes             uint64
+	Rots              uint64 // bits that flipped
 	HolesFilled       uint64
 	DiskFull          uint64
 	Fences            uint64 // nodes that fenced themselves over a disk error
@@ -69,7 +70,7 @@ func (c *Coverage) fields() []counted {
 		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 100}, {"transfers", &c.Transfers, 50}, {"installs", &c.Installs, 5}, {"kills", &c.Kills, 100},
 		{"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 10},
 		{"wiped", &c.Wiped, 5}, {"wiped recoveries", &c.WipedRecoveries, 5}, {"table answers", &c.TableAnswers, 20},
-		{"evictions", &c.Evictions, 20}, {"latest reads", &c.ReadsLatest, 20}, {"step-downs", &c.StepDowns, 2}, {"holes", &c.Holes, 0},
+		{"evictions", &c.Evictions, 20}, {"latest reads", &c.ReadsLatest, 20}, {"step-downs", &c.StepDowns, 2}, {"holes", &c.Holes, 0}, {"rots", &c.Rots, 0},
 		{"holes filled", &c.HolesFilled, 0}, {"disk full", &c.DiskFull, 0}, {"fences", &c.Fences, 0}, {"waitings", &c.Waitings, 0}}
 }
 

@@ -56,6 +56,9 @@ type dangers struct {
 	splitTwo  int64
 	wipe      int64
 	armed     int64   // kill between two effects, or before a disk operation
+	full      int64   // a disk without room
+	syncError int64   // a sync fails, and its pages are dropped
+	rot       int64   // a bit flips in a segment file
 	aimed     float64 // chance to hit the primary
 	downMax   int     // replicas down at once
 	restartNs int64   // mean time to the restart
@@ -106,6 +109,12 @@ func draw(seed uint64) setup {
 	o.syncNs = pick(s, 100*microsecond, 2*millisecond, 2*millisecond, 10*millisecond)
 	o.slowSync = pick(s, 0, 0, 0.01, 0.1)
 	o.dangers = drawDangers(s, o.replicas)
+	if o.retention > 0 { // what every replica has trimmed cannot be repaired
+		o.dangers.rot = 0
+	}
+	if !o.synced && o.replicas == 1 { // what is not synced would be lost, as was asked for
+		o.dangers.syncError = 0
+	}
 	return o
 }
 
@@ -117,10 +126,13 @@ func drawDangers(s stream, replicas int) dangers {
 		return 0
 	}
 	d := dangers{meanNs: pick(s, 100*millisecond, 400*millisecond, 800*millisecond), kill: some(0.7), powerCut: some(0.5), blackout: some(0.2),
-		pause: some(0.4), isolate: some(0.4), oneWay: some(0.3), splitTwo: some(0.3), wipe: some(0.25), armed: some(0.5),
+		pause: some(0.4), isolate: some(0.4), oneWay: some(0.3), splitTwo: some(0.3), wipe: some(0.25), armed: some(0.5), full: some(0.2), syncError: some(0.2),
 		aimed: pick(s, 0, 0.3, 0.8), downMax: (replicas - 1) / 2, restartNs: pick(s, 50*millisecond, 500*millisecond, 2*second)}
 	if s.chance(0.25) {
 		d.downMax = replicas
+	}
+	if replicas > 1 && s.chance(0.15) { // what is lost to rot and to a power cut, or a wipe, at once, is more than a minority's
+		d.rot, d.wipe, d.powerCut, d.blackout = s.between(1, 4), 0, 0, 0
 	}
 	d.downMax = max(d.downMax, 1)
 	return d

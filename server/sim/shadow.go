@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"errors"
+
 	"rejoin/server/journal"
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
@@ -122,6 +124,10 @@ func (s *shadow) load(p *process, start, end uint64) {
 	s.start, s.headers = start, nil
 	for op := start; op <= end; op++ {
 		h, err := p.log().Header(op)
+		if c := p.w.check.at(op); errors.Is(err, journal.ErrDamaged) && c != nil && p.w.setup.dangers.rot > 0 {
+			h, err = *c, nil // a hole
+			p.after(0, func() { p.look(op) })
+		}
 		if err != nil {
 			p.w.fail("boot", "replica %d holds ops %d to %d and cannot read op %d: %v", p.n.id, start, end, op, err)
 		}
@@ -140,6 +146,8 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 		if s.holds(in.ID) {
 			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
 		}
+	case vsr.InFilled:
+		p.w.cover.HolesFilled++
 	case vsr.InStateSaved:
 		if in.State.View < s.view || in.State.LogView < s.logView || in.State.LogView > in.State.View {
 			p.w.fail("S3", "replica %d saves view %d, log_view %d after %d, %d", p.n.id, in.State.View, in.State.LogView, s.view, s.logView)
