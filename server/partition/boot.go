@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rejoin/server/journal"
 	"rejoin/server/vsr"
@@ -17,8 +18,8 @@ import (
 func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
 	b, err := load(log, rec, root, pipeline, sessionsMax)
 	for errors.Is(err, journal.ErrDamaged) { // met by reading what recovery had taken from an index
-		before := len(rec.Holes)
-		if rec.Holes = log.Holes(); len(rec.Holes) == before {
+		before := rec.Holes
+		if rec.Holes = log.Holes(); slices.Equal(rec.Holes, before) {
 			return b, err
 		}
 		b, err = load(log, rec, root, pipeline, sessionsMax)
