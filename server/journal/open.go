@@ -21,6 +21,9 @@ func Open(o Options) (*Log, *Recovered, error) {
 	r := &Recovered{}
 	if err := l.open(&o, r); err != nil {
 		l.abandon()
+		if isFull(err) && !errors.Is(err, ErrDiskFull) { // whatever is half made goes with the next Open
+			err = fmt.Errorf("%w: %w", ErrDiskFull, err)
+		}
 		return nil, nil, fmt.Errorf("open log %s: %w", o.Dir, err)
 	}
 	return l, r, nil

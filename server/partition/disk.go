@@ -13,10 +13,11 @@ import (
 // goroutine, its owner's flusher; Log may be asked by anybody, and changes when a staged chain takes
 // the log's place.
 type Disk struct {
-	options DiskOptions
-	log     atomic.Pointer[journal.Log]
-	staging *journal.Log // the chain that is being staged, or nil
-	logView uint64       // as saved last
+	options  DiskOptions
+	log      atomic.Pointer[journal.Log]
+	staging  *journal.Log // the chain that is being staged, or nil
+	logView  uint64       // as saved last
+	switched bool         // a staged chain has the log's name, and has yet to be opened
 }
 
 // DiskOptions say which log a Disk opens, and what it keeps of it.

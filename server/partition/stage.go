@@ -76,31 +76,11 @@ func (d *Disk) dropStaging() {
 // install puts the staged chain in the log's place. Its name decides: before it is ready the log is
 // the old one, from then on the new one, wherever a crash falls.
 func (d *Disk) install(j *Job, post func(vsr.Input)) error {
-	s := d.staging
-	if s == nil || s.Written() != j.Table.ID {
-		panic(fmt.Sprintf("partition: the staged chain does not end in op %d", j.Table.ID.Op))
-	}
-	err := s.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
-	if err == nil {
-		s.NoteCommit(j.Table.ID)
-		err = s.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Table.ID, Wiped: j.State.Wiped, WipedAbove: j.State.Kept})
-	}
-	if err == nil {
-		err = s.SyncMark()
-	}
-	d.staging = nil
-	if e := s.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return fmt.Errorf("complete the staged chain: %w", err)
-	}
-	if err := rename(d.options.Journal.FS, d.stagingDir(), d.readyDir()); err != nil {
-		return err
-	}
-	_ = d.Log().Close() // its files go
-	if err := d.finishSwitch(); err != nil {
-		return err
+	if !d.switched {
+		if err := d.switchLogs(j); err != nil {
+			return err
+		}
+		d.switched = true // a full disk may interrupt what follows, and it is tried again
 	}
 	log, rec, err := journal.Open(d.options.Journal)
 	if err != nil {
@@ -109,9 +89,38 @@ func (d *Disk) install(j *Job, post func(vsr.Input)) error {
 	if rec.Held != j.Table.ID {
 		return fmt.Errorf("the installed chain ends in op %d, not in %d", rec.Held.Op, j.Table.ID.Op)
 	}
+	d.switched = false
 	d.log.Store(log)
 	post(vsr.Input{Kind: vsr.InInstalled})
 	return nil
+}
+
+// switchLogs completes the staged chain and lets its files take the place of the log's.
+func (d *Disk) switchLogs(j *Job) error {
+	s := d.staging
+	if s == nil || s.Written() != j.Table.ID {
+		panic(fmt.Sprintf("partition: the staged chain does not end in op %d", j.Table.ID.Op))
+	}
+	s.NoteCommit(j.Table.ID)
+	err := s.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
+	if err == nil {
+		err = s.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Table.ID, Wiped: j.State.Wiped, WipedAbove: j.State.Kept})
+	}
+	if err == nil {
+		err = s.SyncMark()
+	}
+	if err == nil {
+		d.staging = nil
+		err = s.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("complete the staged chain: %w", err)
+	}
+	if err := rename(d.options.Journal.FS, d.stagingDir(), d.readyDir()); err != nil {
+		return err
+	}
+	_ = d.Log().Close() // its files go
+	return d.finishSwitch()
 }
 
 // finishSwitch completes a decided switch and removes what was only begun.
