@@ -22,19 +22,22 @@ func (n *node) toAll(in vsr.Input) {
 // Hello tells every group who speaks for a peer from now on.
 func (n *node) Hello(from int, h peer.Hello) {
 	n.formats.heard(from, h.Format, h.KnownBoot)
-	if !n.isOpen() {
-		n.greet(from, h)
+	if n.greet(from, h) {
 		return
 	}
 	n.toAll(vsr.Input{Kind: vsr.InHello, Peer: uint8(from), Incarnation: h.Incarnation})
 	n.tellFormatted()
 }
 
-// greet keeps who is present until the groups exist.
-func (n *node) greet(from int, h peer.Hello) {
+// greet keeps who is present until the groups exist; false once they do.
+func (n *node) greet(from int, h peer.Hello) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.isOpen() {
+		return false
+	}
 	n.greeted[from] = h.Incarnation
+	return true
 }
 
 // tellFormatted lets the groups begin once every node has formatted its directory.
