@@ -57,7 +57,9 @@ func (k Kind) defaultValue() string {
 
 // snapshot tells whether a file of this kind is what a process holds or has counted since it began, rather than what happened in a
 // window: two of one process must not be added.
-func (k Kind) snapshot() bool { return slices.Contains([]Kind{Heap, Mutex, Block, Contention, Goroutine}, k) }
+func (k Kind) snapshot() bool {
+	return slices.Contains([]Kind{Heap, Mutex, Block, Contention, Goroutine}, k)
+}
 
 // held tells whether a value is a level and not a count: what is there now. A difference of levels is no rate.
 func held(value string) bool {

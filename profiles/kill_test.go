@@ -1,0 +1,121 @@
+package profiles
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// childRole makes the test binary act as a node that burns CPU and serves its profile.
+const childRole = "REJOIN_PROFILES_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childRole) != "" {
+		child()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func child() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(listener.Addr())
+	go func() {
+		for {
+			burn(time.Second)
+		}
+	}()
+	_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := pprof.StartCPUProfile(w); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		pause(r.Context(), time.Second)
+		pprof.StopCPUProfile()
+	}))
+}
+
+func startChild(t *testing.T) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), childRole+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, strings.TrimSpace(line)
+}
+
+// TestAKilledNodeLeavesItsWindows kills a real process by SIGKILL in the middle of a window.
+func TestAKilledNodeLeavesItsWindows(t *testing.T) {
+	cmd, address := startChild(t)
+	began := time.Now()
+	dir := t.TempDir()
+	c, err := NewCollector(CollectorOptions{Dir: dir, Nodes: []NodeAddress{{"n0", address}}, Window: time.Second,
+		NowNs: func() int64 { return int64(time.Since(began)) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	await(t, "the first window", func() bool { return len(c.Captured()[0].Windows) == 1 })
+	pause(t.Context(), 300*time.Millisecond) // into the second one
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	await(t, "the lost window", func() bool { return c.Captured()[0].LostWindows() == 1 })
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	got := c.Captured()[0]
+	if len(got.Lost) != 1 || got.Lost[0].Reason != errDied.Error() || got.Lost[0].FromNs < got.Windows[0].ToNs {
+		t.Errorf("%+v", got)
+	}
+	p, err := ReadFile(windowPath(dir, "n0", CPU, got.Windows[0].FromNs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Samples() == 0 || !strings.Contains(p.pb.String(), "burn") {
+		t.Errorf("%d samples, none in burn:\n%s", p.Samples(), p.pb)
+	}
+	if w := got.Windows[0]; w.DurationNs <= 0 || w.DurationNs > w.ToNs-w.FromNs {
+		t.Errorf("window %+v", w)
+	}
+}
+
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited 30 s for %s", what)
+		}
+		pause(t.Context(), 5*time.Millisecond)
+	}
+}
