@@ -63,7 +63,9 @@ func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 		}
 		done += n
 		if errors.Is(err, journal.ErrDiskFull) {
-			if e := d.saveViews(jobs[done:], post); e != nil {
+			if d.giveUpStaging(jobs[done:]) {
+				err = removeTree(d.options.Journal.FS, d.stagingDir())
+			} else if e := d.saveViews(jobs[done:], post); e != nil {
 				err = e
 			}
 		}
@@ -74,12 +76,40 @@ func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 	return done, nil
 }
 
+// giveUpStaging drops what is staged when the replica has given it up behind writes that found no room:
+// else the chain itself would hold the room that they wait for, for ever.
+func (d *Disk) giveUpStaging(jobs []Job) bool {
+	if d.switched {
+		return false
+	}
+	for i := range jobs {
+		if jobs[i].Kind == JobInstall {
+			return false
+		}
+		if jobs[i].Kind != JobStageDrop {
+			continue
+		}
+		d.dropStaging()
+		for k := range jobs[:i+1] {
+			if jobs[k].Kind == JobStage || jobs[k].Kind == JobStageDrop {
+				releaseJob(&jobs[k])
+				jobs[k] = Job{}
+			}
+		}
+		return true
+	}
+	return false
+}
+
 // saveViews does what raises the view alone before the writes that wait for room in front of it: the
 // state file has its place, and a replica whose disk is full can still take part in a view change. A
 // raised log_view says that those writes are done, and waits for them.
 func (d *Disk) saveViews(jobs []Job, post func(vsr.Input)) error {
 	for i := range jobs {
 		j := &jobs[i]
+		if j.Kind == JobInstall { // it brings a state file of its own, with the view as of when it was queued
+			return nil
+		}
 		if j.Kind != JobState {
 			continue
 		}
@@ -115,9 +145,12 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 		return d.stage(jobs, post)
 	case JobStageDrop:
 		d.dropStaging()
-		return 1, nil
+		return 1, removeTree(d.options.Journal.FS, d.stagingDir())
 	case JobInstall:
-		return 1, d.install(j, post)
+		if err := d.install(j, post); err != nil {
+			return 0, err // after a full disk it goes on where it stopped
+		}
+		return 1, nil
 	}
 	panic(fmt.Sprintf("partition: job kind %d", j.Kind))
 }

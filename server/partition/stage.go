@@ -65,7 +65,7 @@ func (d *Disk) beginStaging(first *vsr.Header) error {
 	return nil
 }
 
-// dropStaging lets a chain go that is not wanted. Its files go with the next chain or start.
+// dropStaging lets a chain go that is not wanted. Its files are the caller's to remove.
 func (d *Disk) dropStaging() {
 	if d.staging != nil {
 		_ = d.staging.Close() // nothing rests on it

@@ -1,0 +1,177 @@
+package partition
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// fullRig is a disk of a set size, with a log of one partition on it.
+type fullRig struct {
+	t      *testing.T
+	fs     *faultfs.FS
+	disk   *Disk
+	pool   *wire.Pool
+	last   vsr.Header
+	posted []vsr.Input
+}
+
+const fullSegmentBytes = 2 << 20
+
+func newFullRig(t *testing.T, capacityBytes int64) *fullRig {
+	f := &fullRig{t: t, fs: faultfs.New(), last: vsr.Header{Sum: wire.RootSum(rigCluster, rigGroup)}}
+	f.fs.CapacityBytes = capacityBytes
+	pool, err := wire.NewPool(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.pool = pool
+	f.open()
+	return f
+}
+
+func (f *fullRig) open() *journal.Recovered {
+	f.t.Helper()
+	d, rec, err := OpenDisk(DiskOptions{Journal: journal.Options{FS: f.fs, Dir: "topics/t/0", Cluster: rigCluster, Group: rigGroup, SegmentBytes: fullSegmentBytes, SameBoot: true}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.disk = d
+	return rec
+}
+
+// job makes one with the next frame of the chain.
+func (f *fullRig) job(kind JobKind) Job {
+	b := f.pool.Get(wire.OwnerJournal)
+	frame := b.Data()[:wire.HeaderBytes]
+	frame = wire.AppendMessage(frame, wire.Message{Payload: make([]byte, 700<<10)})
+	body := frame[wire.HeaderBytes:]
+	h := vsr.Header{Kind: vsr.KindBatch, Cluster: rigCluster, Group: rigGroup, View: 1, Op: f.last.Op + 1, Parent: f.last.Sum, Session: 1, Request: f.last.Op + 1,
+		BaseOffset: f.last.NextOffset(), MessageCount: 1, BodyBytes: uint32(len(body)), BodySum: wire.Sum(body)}
+	wire.Seal(&h)
+	wire.PutHeader(frame, &h)
+	b.SetFrame(len(frame))
+	b.Header, f.last = h, h
+	return Job{Kind: kind, Frame: b}
+}
+
+func (f *fullRig) perform(jobs []Job) (left []Job, err error) {
+	done, err := f.disk.Perform(jobs, func(in vsr.Input) { f.posted = append(f.posted, in) })
+	return jobs[done:], err
+}
+
+func (f *fullRig) expectFull(jobs []Job) (left []Job) {
+	f.t.Helper()
+	left, err := f.perform(jobs)
+	if !errors.Is(err, journal.ErrDiskFull) {
+		f.t.Fatalf("jobs ended with %v, the disk is full", err)
+	}
+	return left
+}
+
+func (f *fullRig) close() {
+	f.t.Helper()
+	if err := f.disk.Close(); err != nil {
+		f.t.Error(err)
+	}
+	if err := f.pool.Close(); err != nil {
+		f.t.Error(err)
+	}
+}
+
+// TestViewIsSavedOnAFullDisk: a vote does not wait for room, a raised log_view does.
+func TestViewIsSavedOnAFullDisk(t *testing.T) {
+	f := newFullRig(t, fullSegmentBytes+1<<20)
+	jobs := []Job{f.job(JobAppend), f.job(JobAppend), f.job(JobAppend), f.job(JobAppend)}
+	jobs = append(jobs, Job{Kind: JobState, State: vsr.State{View: 7}}, Job{Kind: JobState, State: vsr.State{View: 7, LogView: 7}})
+	left := f.expectFull(jobs)
+	saved := vsr.State{}
+	for _, in := range f.posted {
+		if in.Kind == vsr.InStateSaved {
+			saved = in.State
+		}
+	}
+	if saved != (vsr.State{View: 7}) {
+		t.Errorf("saved %+v, want view 7 alone", saved)
+	}
+	f.fs.CapacityBytes = 0
+	if left, err := f.perform(left); err != nil || len(left) > 0 {
+		t.Errorf("%d jobs are left with room: %v", len(left), err)
+	}
+	if in := f.posted[len(f.posted)-1]; in.Kind != vsr.InStateSaved || in.State.LogView != 7 {
+		t.Errorf("the last completion is %+v, want log_view 7", in)
+	}
+	f.close()
+}
+
+// TestViewIsNotSavedAcrossAnInstall: the switch would put the older view back in place, and a crash then
+// take a vote back.
+func TestViewIsNotSavedAcrossAnInstall(t *testing.T) {
+	f := newFullRig(t, 0)
+	stage := []Job{f.job(JobStage), f.job(JobStage)}
+	if left, err := f.perform(stage); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	f.fs.CapacityBytes = f.used()
+	table := vsr.Table{ID: f.last.ID(), Offset: f.last.NextOffset()}
+	left := f.expectFull([]Job{{Kind: JobInstall, State: vsr.State{View: 5}, Table: table}, {Kind: JobState, State: vsr.State{View: 6}}})
+	f.fs.CapacityBytes = 0
+	if left, err := f.perform(left); err != nil || len(left) > 0 {
+		t.Fatalf("%d jobs are left with room: %v", len(left), err)
+	}
+	f.close()
+	f.pool, _ = wire.NewPool(1)
+	if rec := f.open(); rec.State.View != 6 || rec.Held != f.last.ID() {
+		t.Errorf("after a restart view %d and op %d, want 6 and %d", rec.State.View, rec.Held.Op, f.last.Op)
+	}
+	f.close()
+}
+
+// used is the size of all files.
+func (f *fullRig) used() int64 {
+	f.fs.CapacityBytes = 1 << 40
+	free, err := f.fs.FreeBytes()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return 1<<40 - int64(free)
+}
+
+// TestGivenUpStagingMakesRoom: a chain that does not fit beside the log, and that the replica gives up, must
+// not hold the room that its own writes wait for.
+func TestGivenUpStagingMakesRoom(t *testing.T) {
+	f := newFullRig(t, 0)
+	if left, err := f.perform([]Job{f.job(JobAppend)}); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	f.fs.CapacityBytes = f.used() + fullSegmentBytes + 1<<20
+	last := f.last
+	var jobs []Job
+	for range 6 {
+		jobs = append(jobs, f.job(JobStage))
+	}
+	left := f.expectFull(jobs)
+	f.last = last
+	left = append(left, Job{Kind: JobStageDrop}, f.job(JobAppend), f.job(JobAppend), f.job(JobAppend))
+	if left, err := f.perform(left); err != nil || len(left) > 0 {
+		t.Errorf("%d jobs still wait for room: %v", len(left), err)
+	}
+	if got := f.disk.Log().Written(); got != f.last.ID() {
+		t.Errorf("the log ends in op %d, want %d", got.Op, f.last.Op)
+	}
+	names, err := f.fs.List("topics/t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, stagingSuffix) {
+			t.Errorf("%s is left behind", name)
+		}
+	}
+	f.close()
+}
