@@ -52,7 +52,7 @@ func load(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 			b.Holes = append(b.Holes, vsr.OpRange{From: h.First, To: min(h.Last, commit)})
 		}
 	}
-	if err := loadTail(log, &b, commit, held, root); err != nil {
+	if err := loadTail(log, rec, &b, commit, held, root); err != nil {
 		return b, err
 	}
 	b.Table, err = loadTable(log, rec, b.Commit, root, sessionsMax)
@@ -76,10 +76,12 @@ func saveWiped(log *journal.Log, rec *journal.Recovered, b *vsr.Boot) error {
 // mark, durably. It is for a topic whose acknowledgements rest on writes, when the machine has
 // restarted since they were made.
 func LoseUnsynced(log *journal.Log, rec *journal.Recovered) error {
-	if rec.New || rec.State.Wiped || rec.Mark.ID.Op == 0 {
+	if rec.New || rec.State.Wiped {
 		return nil
 	}
-	rec.State.Wiped, rec.State.WipedAbove = true, rec.Mark.ID.Op
+	// A mark of 0 says that none was synced, not that nothing was acknowledged; and 0 stands for a lost
+	// directory.
+	rec.State.Wiped, rec.State.WipedAbove = true, max(rec.Mark.ID.Op, 1)
 	if err := log.SaveState(rec.State); err != nil {
 		return fmt.Errorf("save that un-synced writes may be lost: %w", err)
 	}
@@ -145,12 +147,16 @@ func topOf(rec *journal.Recovered) vsr.ID {
 }
 
 // loadTail reads the headers of (commit, held], and that of commit itself.
-func loadTail(log *journal.Log, b *vsr.Boot, commit, held, root uint64) error {
+func loadTail(log *journal.Log, rec *journal.Recovered, b *vsr.Boot, commit, held, root uint64) error {
 	b.Commit = vsr.ID{Op: commit, Sum: root}
 	if held == 0 {
 		return nil
 	}
 	first := max(commit, 1)
+	if t := rec.Table; commit == tableOp(rec) && commit > 0 { // it may be damaged itself; its checkpoint tells all that is needed
+		b.Commit, b.Offset, b.Head = t.ID, t.NextOffset, t.ID
+		first = commit + 1
+	}
 	err := log.Headers(first, held, func(h *vsr.Header) error {
 		if h.Op == commit {
 			b.Commit, b.Offset = h.ID(), h.NextOffset()
@@ -161,7 +167,9 @@ func loadTail(log *journal.Log, b *vsr.Boot, commit, held, root uint64) error {
 	if err != nil {
 		return fmt.Errorf("read the headers of ops %d to %d: %w", first, held, err)
 	}
-	b.Head = b.Tail[len(b.Tail)-1].ID()
+	if n := len(b.Tail); n > 0 {
+		b.Head = b.Tail[n-1].ID()
+	}
 	if b.Top.Op <= b.Head.Op {
 		b.Top = b.Head
 	}
