@@ -71,7 +71,7 @@ func (r *Replica) onStateSaved(s State) {
 	if !before && r.normal() {
 		r.enterView()
 	}
-	if r.saved.View == r.view && !r.normal() {
+	if r.view > 0 && r.saved.View == r.view && !r.normal() {
 		r.repeatViewChange()
 	}
 }

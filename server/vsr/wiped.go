@@ -24,6 +24,9 @@ func (r *Replica) tickWiped() {
 		return
 	}
 	w := &r.wiped
+	if r.cfg.Replicas == 1 { // there is nobody to ask
+		r.startFromLoss()
+	}
 	if r.tick%10 == 1 && w.need == (ID{}) {
 		r.broadcast(Message{Kind: MsgAskHead})
 	}
