@@ -19,6 +19,7 @@ type pull struct {
 	floor    uint64 // the serving peers have trimmed what is below: ask from here
 	doubt    bool   // own ops above commit may differ: ask from commit, not from head
 	avoid    int    // peer that the last pull failed with
+	holeAt   uint64 // tick before which holes are left alone: nobody could close them
 }
 
 // Chunks that the server may be ahead of the receiver.
@@ -52,14 +53,34 @@ func (r *Replica) tickCatchUp() {
 	if r.tick < p.retryAt || r.lead.leading && len(r.log.holes) == 0 {
 		return
 	}
+	r.forgetLostHole()
 	switch gap := r.gap(); {
-	case len(r.log.holes) > 0:
+	case len(r.log.holes) > 0 && r.tick >= p.holeAt:
 		r.startPull(r.log.holes[0].From, r.log.holes[0].To, true)
 	case gap > r.cfg.PipelineOps, gap > 0 && !r.normal():
 		r.startPull(r.pullFrom(), r.goal(), false)
 	default:
 		r.askPrepares()
 	}
+}
+
+// forgetLostHole gives up a hole that every other replica has trimmed: this log, too, begins behind it.
+func (r *Replica) forgetLostHole() {
+	if len(r.log.holes) == 0 || r.cfg.Replicas == 1 {
+		return
+	}
+	hole, retained := r.log.holes[0], ^uint64(0)
+	for i := range r.cfg.Replicas {
+		if i != r.cfg.Self {
+			retained = min(retained, r.peers[i].earliest)
+		}
+	}
+	if retained <= hole.From {
+		return
+	}
+	start := min(retained, hole.To+1)
+	r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "no replica retains it; the log begins behind it"})
+	r.onTrimmed(start)
 }
 
 // goal is the highest op known to be committed that this replica may have to pull.
@@ -88,10 +109,10 @@ func (r *Replica) pullFrom() uint64 {
 
 // choosePeer takes the primary where it can help, else whoever has committed most of what is
 // missing; not the peer that has just failed, if there is another.
-func (r *Replica) choosePeer(want uint64) int {
+func (r *Replica) choosePeer(want uint64, hole bool) int {
 	best := NoPrimary
 	for i := range r.cfg.Replicas {
-		if i == r.cfg.Self || !r.peers[i].up || r.peers[i].commit < want {
+		if i == r.cfg.Self || !r.peers[i].up || r.peers[i].commit < want || hole && r.peers[i].earliest > want {
 			continue
 		}
 		switch {
@@ -107,13 +128,13 @@ func (r *Replica) choosePeer(want uint64) int {
 
 func (r *Replica) startPull(from, target uint64, hole bool) {
 	p := &r.pull
-	peer := r.choosePeer(from)
+	peer := r.choosePeer(from, hole)
 	if peer == NoPrimary || target < from {
 		return
 	}
 	target = min(target, r.peers[peer].commit)
 	bulk := !hole && target-from >= r.cfg.RingOps
-	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor}
+	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt}
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
 }
@@ -256,6 +277,7 @@ func (r *Replica) onPullRefused(m *Message) {
 		return
 	}
 	earliest := m.FromOp
+	r.peers[m.From].earliest = max(r.peers[m.From].earliest, earliest)
 	switch {
 	case earliest <= p.next || p.hole:
 		r.failPull("refused")
@@ -284,6 +306,10 @@ func (r *Replica) failPull(why string) {
 	p.avoid = p.peer
 	p.failures++
 	r.endPull(why)
+	if p.hole { // what else is missing must not wait for it
+		p.holeAt, p.retryAt = r.tick+r.cfg.StallTicks, r.tick
+		return
+	}
 	p.retryAt = r.tick + min(uint64(p.failures)*r.cfg.BeatTicks*3, r.cfg.StallTicks)
 }
 

@@ -43,6 +43,7 @@ type peer struct {
 	incarnation Incarnation // the present one; zero until the first handshake
 	up          bool        // the protocol link stands
 	commit      uint64      // highest commit it named
+	earliest    uint64      // the first op it retains, as it said last; 0: it has not
 	view        uint64      // of its last message
 	logView     uint64
 	head        uint64 // the last it named
@@ -321,7 +322,7 @@ func (r *Replica) onHello(in *Input) {
 		return
 	}
 	again := p.incarnation != Incarnation{}
-	p.incarnation, p.commit = in.Incarnation, 0
+	p.incarnation, p.commit, p.earliest = in.Incarnation, 0, 0
 	r.lead.forget(int(in.Peer))
 	r.change.forget(int(in.Peer))
 	r.election.forget(int(in.Peer))
