@@ -55,8 +55,8 @@ func (n *fakeNode) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	wait := 2 * time.Second
-	if strings.Contains(r.URL.Path, "heap") {
-		wait = 0
+	if !strings.HasSuffix(r.URL.Path, "/profile") {
+		wait = 0 // a snapshot
 	}
 	if until := n.diesAt - n.clock(); until > 0 && until < wait {
 		time.Sleep(until)
