@@ -14,7 +14,13 @@ type adoption struct {
 	fetches []fetch
 	arrived uint64
 	waiting bool // an op can only come from a replica that is away
+	chosen  bool // from votes, by this replica, of those with logView
+	logView uint64
 }
+
+// named tells whether the checksum of the end is known; it is not where the mark of the log's owner was
+// lost or cut below. A checksum that is 0 by chance only makes this replica wait.
+func (a *adoption) named() bool { return a.end.Sum != 0 }
 
 // fetch is one op asked for by checksum.
 type fetch struct {
@@ -64,7 +70,7 @@ func (a *adoption) want(op uint64) (ID, bool) {
 	if s := a.slot(op + 1); s.Known {
 		return ID{op, s.Header.Parent}, true
 	}
-	return ID{}, false
+	return a.floor, op == a.floor.Op // what is committed is in the log of every later view
 }
 
 // adoptOnward takes the adoption as far as what is held allows.
@@ -98,8 +104,7 @@ func (r *Replica) adoptOnward() {
 	}
 }
 
-// learnSlots fills slots of the adopted log from this log, from frames kept, and from other votes:
-// a header is an op's whatever the vote it stands in, since its checksum names it.
+// learnSlots fills slots of the adopted log from this log, from frames kept, and from other votes.
 func (r *Replica) learnSlots() {
 	a := &r.adopt
 	for op := a.end.Op; op > a.base.Op; op-- {
@@ -107,14 +112,41 @@ func (r *Replica) learnSlots() {
 		if s.Known {
 			continue
 		}
-		id, ok := a.want(op)
-		if !ok {
+		h := r.learn(op)
+		if h == nil {
 			continue
 		}
-		if h := r.findHeader(id); h != nil {
-			*s = Slot{Known: true, Header: *h}
+		*s = Slot{Known: true, Header: *h}
+		if op == a.end.Op && h.ID() != a.end { // it has its name only now
+			a.end, a.fetches = h.ID(), nil
 		}
 	}
+}
+
+// learn finds the header of an op of the adopted log: by its checksum, whatever the vote it stands in;
+// or by its number, where it is committed, or in a vote of the same log_view, for logs of one view do
+// not differ.
+func (r *Replica) learn(op uint64) *Header {
+	a := &r.adopt
+	if op <= r.log.commit.Op {
+		return r.log.at(op)
+	}
+	if id, ok := a.want(op); ok && (op < a.end.Op || a.named()) {
+		if h := r.findHeader(id); h != nil {
+			return h
+		}
+	}
+	if !a.chosen {
+		return nil
+	}
+	for i := range r.change.votes {
+		if v := &r.change.votes[i]; v.given && v.logView == a.logView && op > v.commit.Op && op <= v.top.Op {
+			if s := &v.slots[op-v.commit.Op-1]; s.Known {
+				return &s.Header
+			}
+		}
+	}
+	return nil
 }
 
 func (r *Replica) findHeader(id ID) *Header {
@@ -273,11 +305,13 @@ func (r *Replica) tickFetch(f *fetch) bool {
 func (r *Replica) giveUp(f *fetch) bool {
 	a := &r.adopt
 	denials := 0
-	if f.id.Op > a.damage && f.id.Op > r.log.top.Op {
+	if !a.named() && f.id == a.end { // who holds another op there cannot tell that it is another
+		denials = r.lacking(f.id.Op)
+	} else if f.id.Op > a.damage && f.id.Op > r.log.top.Op {
 		denials++ // this replica itself
 	}
 	for i := range r.cfg.Replicas {
-		if f.denied[i] && i != r.cfg.Self {
+		if f.denied[i] && i != r.cfg.Self && (a.named() || f.id != a.end) {
 			denials++
 		}
 	}
@@ -297,7 +331,8 @@ func (r *Replica) giveUp(f *fetch) bool {
 	return true
 }
 
-// below names the op before id in the adopted log.
+// below names the op before id in the adopted log, or, where nothing tells its name, the highest op below
+// that has one and above which a quorum holds nothing.
 func (r *Replica) below(id ID) (ID, bool) {
 	a := &r.adopt
 	if id.Op-1 == a.base.Op {
@@ -306,10 +341,27 @@ func (r *Replica) below(id ID) (ID, bool) {
 	if s := a.slot(id.Op); s.Known {
 		return ID{id.Op - 1, s.Header.Parent}, true
 	}
-	if s := a.slot(id.Op - 1); s != nil && s.Known {
-		return s.Header.ID(), true
+	for op := id.Op - 1; op > a.base.Op; op-- {
+		if id, ok := a.want(op); ok {
+			return id, true
+		}
+		if r.lacking(op) < r.quorum() {
+			return ID{}, false
+		}
 	}
-	return ID{}, false
+	return a.base, true
+}
+
+// lacking counts the replicas that have voted for this view and hold no op of this number, damaged or
+// not: whatever its checksum, they have not acknowledged it.
+func (r *Replica) lacking(op uint64) int {
+	n := 0
+	for i := range r.change.votes {
+		if v := &r.change.votes[i]; v.given && v.top.Op < op {
+			n++
+		}
+	}
+	return n
 }
 
 // onFetch answers for an op by checksum: with its frame, with "not held" where that is certain, and

@@ -220,6 +220,7 @@ func (r *Replica) choose() {
 	c.chosen = true
 	v := &c.votes[best]
 	r.beginAdoption(best, v.commit, v.top, v.slots, floor)
+	r.adopt.chosen, r.adopt.logView = true, v.logView
 }
 
 func (v *vote) betterThan(w *vote) bool {
