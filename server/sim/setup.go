@@ -109,7 +109,7 @@ func draw(seed uint64) setup {
 	o.syncNs = pick(s, 100*microsecond, 2*millisecond, 2*millisecond, 10*millisecond)
 	o.slowSync = pick(s, 0, 0, 0.01, 0.1)
 	o.dangers = drawDangers(s, o.replicas)
-	if o.retention > 0 { // what every replica has trimmed cannot be repaired
+	if !o.synced { // rot below what is written and not synced hides that it was there: a known limit
 		o.dangers.rot = 0
 	}
 	if !o.synced && o.replicas == 1 { // what is not synced would be lost, as was asked for
