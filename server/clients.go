@@ -185,6 +185,7 @@ func (g *group) readNow(offset uint64, maxBytes int64) (api.Span, bool, error) {
 		span.Release()
 		return api.Span{}, false, err
 	}
+	g.suspect(op)
 	release := func() {
 		_ = file.Close() // opened for reading only
 		span.Release()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"rejoin/server/journal"
 	"rejoin/server/peer"
@@ -32,6 +33,7 @@ const (
 // directory is a node's data directory.
 type directory struct {
 	fs          journal.FS
+	lock        *os.File           // of the directory itself, as long as this process uses it
 	file        *journal.StateFile // nil while blank
 	cluster     uint64
 	topics      uint64
@@ -48,6 +50,37 @@ func openDirectory(root string, c *Config, id int) (*directory, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("data directory: %w; pass another --data or mend its permissions", err)
 	}
+	lock, err := lockDirectory(root)
+	if err != nil {
+		return nil, err
+	}
+	d, err := readDirectory(root, c, id)
+	if err != nil {
+		_ = lock.Close() // opened for reading only
+		return nil, err
+	}
+	d.lock = lock
+	return d, nil
+}
+
+// lockDirectory keeps two processes from using one directory: they would write over each other. The
+// kernel lets go of the lock when the process ends, however it does.
+func lockDirectory(root string) (*os.File, error) {
+	f, err := os.Open(root)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w; pass another --data or mend its permissions", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close() // opened for reading only
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data directory %s is in use by another process; stop that node, or pass another --data", root)
+		}
+		return nil, fmt.Errorf("lock the data directory: %w", &os.PathError{Op: "flock", Path: root, Err: err})
+	}
+	return f, nil
+}
+
+func readDirectory(root string, c *Config, id int) (*directory, error) {
 	machine, err := os.ReadFile(bootIDFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the machine's boot id: %w", err)
@@ -59,15 +92,23 @@ func openDirectory(root string, c *Config, id int) (*directory, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
 	}
+	if errors.Is(err, journal.ErrUnreadable) {
+		return nil, fmt.Errorf("%w; the directory cannot be trusted: restore it, or start with an empty one, which is filled from the peers", err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; the directory cannot be trusted, restore it or start with an empty one", nodeStateFile, err)
+		return nil, fmt.Errorf("data directory: %w; mend the disk or its mount and start again", err)
 	}
 	d.file = file
 	if err := d.load(payload, c.Cluster); err != nil {
+		_ = file.Close() // nothing was written
 		return nil, err
 	}
 	d.incarnation.Boot++
-	return d, d.save()
+	if err := d.save(); err != nil {
+		_ = file.Close() // refused already
+		return nil, fmt.Errorf("count this start: %w", err)
+	}
+	return d, nil
 }
 
 func nonce() uint64 {
@@ -117,6 +158,7 @@ func (d *directory) save() error {
 }
 
 func (d *directory) close() error {
+	defer d.lock.Close()
 	if d.file == nil {
 		return nil
 	}

@@ -29,6 +29,8 @@ type group struct {
 	ticks   chan struct{} // one slot: a loop that is late is not chased by old ticks
 	jobs    jobQueue
 	prepare chan struct{} // one slot: the next segment may be wanted
+	served  chan uint64   // first ops of what was sent unchecked, for the scrub; what does not fit is not looked at
+	full    fullness
 
 	clients   clients
 	snapshot  atomic.Pointer[snapshot]
@@ -55,7 +57,7 @@ type snapshot struct {
 
 func newGroup(n *node, number uint32, topic TopicConfig, index int) *group {
 	g := &group{node: n, number: number, topic: topic, index: index,
-		inbox: make(chan item, inboxItems), ticks: make(chan struct{}, 1), prepare: make(chan struct{}, 1)}
+		inbox: make(chan item, inboxItems), ticks: make(chan struct{}, 1), prepare: make(chan struct{}, 1), served: make(chan uint64, servedOps)}
 	g.jobs.wake = make(chan struct{}, 1)
 	g.clients.waiting = map[uint64]chan partition.Answer{}
 	g.raised.ch = make(chan struct{})
@@ -134,7 +136,6 @@ func (g *group) publish() {
 func (g *group) flush(ctx context.Context) {
 	each := time.NewTicker(time.Second)
 	defer each.Stop()
-	full := false
 	for {
 		jobs := g.jobs.take()
 		if len(jobs) == 0 {
@@ -154,19 +155,13 @@ func (g *group) flush(ctx context.Context) {
 		}
 		done, err := g.disk.Perform(jobs, g.postInput)
 		g.node.metrics.flushed(time.Since(began))
-		wakeUp(g.prepare)
+		wakeUp(g.prepare) // it may have rolled, or have made room
 		g.jobs.putBack(jobs[done:])
 		switch {
 		case err == nil:
-			if full {
-				full = false
-				g.postInput(vsr.Input{Kind: vsr.InDiskFull, OK: false})
-			}
+			g.tellFull(&g.full.writing, false)
 		case isDiskFull(err):
-			if !full {
-				full = true
-				g.postInput(vsr.Input{Kind: vsr.InDiskFull, OK: true})
-			}
+			g.tellFull(&g.full.writing, true)
 			if !sleep(ctx, diskFullRetry) {
 				return
 			}
@@ -191,18 +186,48 @@ func (g *group) noteMark() {
 	}
 }
 
-// keepPrepared makes the next segment ahead of use.
+// keepPrepared makes the next segment ahead of use. Where there is no room for it the disk counts as
+// full while there still is room in the present segment: so clients are refused before anything of
+// theirs is stamped, and what is stamped can be written.
 func (g *group) keepPrepared(ctx context.Context) {
+	again := time.NewTicker(diskFullRetry)
+	defer again.Stop()
 	for {
-		if err := g.disk.Log().Prepare(); err != nil && !isDiskFull(err) && !errors.Is(err, journal.ErrClosed) {
+		err := g.disk.Log().Prepare()
+		full := err != nil && isDiskFull(err)
+		if err != nil && !full && !errors.Is(err, journal.ErrClosed) {
 			g.node.fence(g, err)
 			return
+		}
+		g.tellFull(&g.full.preparing, full)
+		retry := again.C
+		if !full {
+			retry = nil
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-g.prepare:
+		case <-retry:
 		}
+	}
+}
+
+// fullness joins what the flusher and the preparer know of the disk.
+type fullness struct {
+	mu                       sync.Mutex
+	writing, preparing, told bool
+}
+
+// tellFull notes one's finding and posts a change of both together. The loop never comes here.
+func (g *group) tellFull(finding *bool, full bool) {
+	f := &g.full
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	*finding = full
+	if now := f.writing || f.preparing; now != f.told {
+		f.told = now
+		g.postInput(vsr.Input{Kind: vsr.InDiskFull, OK: now})
 	}
 }
 

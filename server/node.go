@@ -88,18 +88,27 @@ func newNode(o Options) (*node, error) {
 	if n.dir, err = openDirectory(o.Dir, &n.config, n.id); err != nil {
 		return nil, err
 	}
+	if err := n.furnish(o); err != nil {
+		_ = n.dir.close() // the error that matters is there already
+		return nil, err
+	}
+	return n, nil
+}
+
+// furnish makes what a node needs beside its directory.
+func (n *node) furnish(o Options) (err error) {
 	if n.pool, err = wire.NewPool(n.poolBuffers()); err != nil {
-		return nil, fmt.Errorf("frame buffers: %w", err)
+		return fmt.Errorf("frame buffers: %w", err)
 	}
 	if n.recorder, err = events.Open(events.Options{Path: filepath.Join(o.Dir, "events.ndjson"), Node: n.id}); err != nil {
-		return nil, fmt.Errorf("events file: %w", err)
+		return fmt.Errorf("events file: %w", err)
 	}
 	for t := range n.config.Topics {
 		for p := range n.config.Topics[t].Partitions {
 			n.groups = append(n.groups, newGroup(n, uint32(len(n.groups)), n.config.Topics[t], p))
 		}
 	}
-	return n, n.listen(o.Secret)
+	return n.listen(o.Secret)
 }
 
 // peerQueueFrames may wait for a peer that is slow.
@@ -108,13 +117,13 @@ const peerQueueFrames = 512
 // poolBuffers is the sum of everything that may hold a frame at once: per group the ring, a pipeline
 // kept beyond the head, a pipeline on its way to the disk, what waits in the inbox; and one lent to
 // each client connection. A group more than the first shares in half of that: rings are bounded by
-// bytes too.
+// bytes too. Many groups share what a pool can have at most.
 func (n *node) poolBuffers() int {
 	if b := n.config.Limits.PoolBuffers; b > 0 {
 		return b
 	}
 	one := n.config.Limits.RingOps + 3*n.config.Limits.PipelineOps + inboxItems
-	return one + (n.config.Partitions()-1)*one/2 + (len(n.config.Nodes)-1)*peerQueueFrames + n.config.Limits.ClientConnections + 256
+	return min(one+(n.config.Partitions()-1)*one/2+(len(n.config.Nodes)-1)*peerQueueFrames+n.config.Limits.ClientConnections+256, poolBuffersLimit)
 }
 
 func (n *node) listen(secret []byte) (err error) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -73,6 +74,9 @@ func (g *group) open() error {
 	disk, rec, err := partition.OpenDisk(partition.DiskOptions{RetentionBytes: limits.RetentionBytes, LeaseBytes: leaseBytes,
 		Journal: journal.Options{FS: n.dir.fs, Dir: dir, Cluster: cluster, Group: g.number,
 			SegmentBytes: limits.SegmentBytes, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot}})
+	if errors.Is(err, journal.ErrUnreadable) {
+		return fmt.Errorf("%w; without it nobody knows what this replica has acknowledged: restore the file, or start this node with an empty data directory, which it fills from its peers", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,10 @@ func (g *group) open() error {
 		}
 	}
 	config := g.config()
-	forgotten := n.dir.format == peer.FormatWiped && rec.State.View == 0 // from its first view on the group's own state says so
+	forgotten, err := g.hasForgotten(rec)
+	if err != nil {
+		return err
+	}
 	boot, err := partition.Boot(disk.Log(), rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)
 	if err != nil {
 		return err
@@ -97,6 +104,16 @@ func (g *group) open() error {
 	n.recorder.Emit(wire.Event{Kind: wire.EventRecovery, Topic: g.topic.Name, Partition: g.index, View: boot.State.View, LogView: boot.State.LogView,
 		OpFrom: boot.Commit.Op, OpTo: boot.Head.Op, DurationNs: time.Since(began).Nanoseconds(), Detail: findings(rec)})
 	return nil
+}
+
+// hasForgotten tells whether a log without a view of its own once had one: its directory was lost as a
+// whole, or this log's part of one that was in use. From its first view on the group's own state says so.
+func (g *group) hasForgotten(rec *journal.Recovered) (bool, error) {
+	lost := rec.New && g.node.dir.format == peer.FormatUsed
+	if lost && len(g.node.config.Nodes) == 1 {
+		return false, errors.New("its files are gone from a data directory that was in use, and there is no peer to fetch them from; restore them, or start anew with an empty directory")
+	}
+	return lost || g.node.dir.format == peer.FormatWiped && rec.State.View == 0, nil
 }
 
 func findings(rec *journal.Recovered) string {

@@ -81,6 +81,7 @@ func (g *group) Serve(c partition.Chunk) {
 			span.Release()
 			return peer.Payload{}, errors.New("the log does not lie in a file of this machine")
 		}
+		g.suspect(c.From)
 		last = span.Last
 		m := vsr.Message{Kind: vsr.MsgChunk, Group: g.number, From: uint8(g.node.id), To: c.Peer, Incarnation: g.node.dir.incarnation,
 			Round: c.Round, Window: c.Index, FromOp: span.First, ToOp: span.Last}

@@ -17,6 +17,18 @@ const (
 	scrubPause          = 100 * time.Millisecond
 )
 
+// servedOps may wait for the scrub to look at them.
+const servedOps = 64
+
+// suspect lets the scrub look at the first op of what is about to be sent unchecked, out of turn.
+// Whoever finds that a frame is damaged asks again from there, so the second time it is this op.
+func (g *group) suspect(op uint64) {
+	select {
+	case g.served <- op:
+	default: // readers that go on ask for another one soon; one that is stuck comes back
+	}
+}
+
 // scrub reads the log at its own pace until ctx is done.
 func (g *group) scrub(ctx context.Context) {
 	op := g.disk.Log().Start()
@@ -34,8 +46,24 @@ func (g *group) scrub(ctx context.Context) {
 		if op > g.committed.Load() {
 			op, pause = g.disk.Log().Start(), scrubRound
 		}
-		if !sleep(ctx, pause) {
+		if !g.scrubServed(ctx, pause) {
 			return
+		}
+	}
+}
+
+// scrubServed reads what was sent unchecked, for as long as pause; false: ctx is done.
+func (g *group) scrubServed(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		case op := <-g.served:
+			g.scrubOne(op)
 		}
 	}
 }

@@ -38,10 +38,14 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("full at op %d, written %d", full, x.log.Written().Op)
 	}
 	x.wantHeld(1, full)
-	for range 3 {
+	before := x.fs.Ops()
+	for range 3 { // it is asked again and again: it must not fill the rest of the disk each time
 		if err := x.log.Prepare(); !errors.Is(err, journal.ErrDiskFull) {
 			t.Fatalf("prepare: %v", err)
 		}
+	}
+	if ops := x.fs.Ops(); ops != before {
+		t.Fatalf("prepare changed a full disk %d times", ops-before)
 	}
 	x.must(x.log.SaveState(journal.State{View: 9, LogView: 8}))
 	if err := x.log.SaveTable(journal.Table{ID: x.frames[2].Header.ID(), Bytes: zeros(64 << 10)}); !errors.Is(err, journal.ErrDiskFull) {

@@ -26,6 +26,9 @@ func (l *Log) Prepare() error {
 	if len(l.prepared) > 0 {
 		return nil
 	}
+	if free, err := l.fs.FreeBytes(); err == nil && free < uint64(l.segmentBytes) {
+		return fmt.Errorf("prepare a segment: %w: %d bytes are free", ErrDiskFull, free) // not to fill the rest, again and again
+	}
 	return l.failUnlessFull(l.prepareOne())
 }
 

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rejoin/server/peer"
+	"rejoin/server/wire"
+)
+
+func testConfig(nodes, partitions int) *Config {
+	c := Config{Cluster: "test", Topics: []TopicConfig{{Name: "orders", Partitions: partitions}}}
+	for i := range nodes {
+		c.Nodes = append(c.Nodes, NodeConfig{ID: i})
+	}
+	c = c.withDefaults()
+	return &c
+}
+
+// TestDirectoryIsOneProcess: two nodes in one directory would write over each other's log.
+func TestDirectoryIsOneProcess(t *testing.T) {
+	root, c := t.TempDir(), testConfig(1, 1)
+	first, err := openDirectory(root, c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openDirectory(root, c, 0); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("a second process got %v", err)
+	}
+	first.format = peer.FormatUsed
+	if err := errors.Join(first.save(), first.close()); err != nil {
+		t.Fatal(err)
+	}
+	other := testConfig(1, 1)
+	other.Cluster = "other"
+	if _, err := openDirectory(root, other, 0); err == nil || !strings.Contains(err.Error(), "belongs to another cluster") {
+		t.Errorf("another cluster got %v", err)
+	}
+	again, err := openDirectory(root, c, 0)
+	if err != nil {
+		t.Fatalf("after both had let go: %v", err)
+	}
+	if again.incarnation.Boot != 2 {
+		t.Errorf("boot %d, want 2: a refused start does not count", again.incarnation.Boot)
+	}
+	if err := again.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUnreadableDirectory: only what no copy holds is past mending.
+func TestUnreadableDirectory(t *testing.T) {
+	root, c := t.TempDir(), testConfig(1, 1)
+	d, err := openDirectory(root, c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.save(), d.close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, nodeStateFile)
+	if err := os.WriteFile(path, make([]byte, 8192), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openDirectory(root, c, 0); err == nil || !strings.Contains(err.Error(), "cannot be trusted") {
+		t.Errorf("zeros: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openDirectory(root, c, 0); err == nil || strings.Contains(err.Error(), "empty one") {
+		t.Errorf("a file that cannot be opened is no reason to throw the directory away: %v", err)
+	}
+}
+
+// TestPoolOfManyPartitions: every number of partitions that a cluster file may have gets a pool.
+func TestPoolOfManyPartitions(t *testing.T) {
+	for _, partitions := range []int{1, 8, partitionsMax} {
+		n := &node{config: *testConfig(5, partitions)}
+		pool, err := wire.NewPool(n.poolBuffers())
+		if err != nil {
+			t.Errorf("%d partitions: %v", partitions, err)
+			continue
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
