@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"bytes"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"testing"
@@ -11,6 +12,9 @@ import (
 
 // stacks are flat values by stack; a stack is written root first, as "main;work;hash".
 type stacks map[string]int64
+
+// binaryBytes is the length of the synthetic binary.
+const binaryBytes = 0x400000
 
 // cpuPeriodNs is the runtime's: 100 samples a second.
 const cpuPeriodNs = 10_000_000
@@ -33,7 +37,9 @@ func synthetic(k Kind, seen stacks) *profile.Profile {
 			return l
 		}
 		f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
-		l := &profile.Location{ID: f.ID, Mapping: m, Address: m.Start + f.ID*16, Line: []profile.Line{{Function: f, Line: 1}}}
+		hash := fnv.New32a() // a function has one address, whatever else a profile holds
+		_, _ = hash.Write([]byte(name))
+		l := &profile.Location{ID: f.ID, Mapping: m, Address: m.Start + uint64(hash.Sum32()%binaryBytes), Line: []profile.Line{{Function: f, Line: 1}}}
 		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
 		locations[name] = l
 		return l

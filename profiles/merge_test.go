@@ -122,6 +122,12 @@ func FuzzParseAndUse(f *testing.F) {
 		p.OfRole("primary")
 		_, _ = Merge(p, normal)
 		_, _ = Merge(p, p)
+		_, _ = Since(p, p)
+		for _, value := range append(p.Values(), "") {
+			if d, err := Compare(side(p, 1, 1), side(p, 1, 1), value); err == nil {
+				_ = d.Table(3)
+			}
+		}
 		if again, err := Parse(encoded(t, p.pb)); err != nil && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("what was written is not readable: %v, %v", again, err)
 		}
