@@ -36,16 +36,23 @@ func functionCosts(p *profile.Profile, value int) (byName map[string]cost, total
 func frames(s *profile.Sample) []string {
 	var names []string
 	for _, l := range s.Location {
-		if len(l.Line) == 0 {
+		names = append(names, locationNames(l)...)
+	}
+	return names
+}
+
+// locationNames are the function at a location and, before it, those that were inlined into it.
+func locationNames(l *profile.Location) []string {
+	if len(l.Line) == 0 {
+		return []string{nameless(l)}
+	}
+	var names []string
+	for _, line := range l.Line {
+		if line.Function == nil || line.Function.Name == "" {
 			names = append(names, nameless(l))
+			continue
 		}
-		for _, line := range l.Line {
-			if line.Function == nil || line.Function.Name == "" {
-				names = append(names, nameless(l))
-				continue
-			}
-			names = append(names, line.Function.Name)
-		}
+		names = append(names, line.Function.Name)
 	}
 	return names
 }
