@@ -46,7 +46,9 @@ func (r *session) summarize() (results.Summary, error) {
 	s.Generator = r.generator(m.OwnLate(&timeline))
 	s.MeasuredNs = r.outcome.StopNs - timeline.WarmupEndNs
 	if s.MeasuredNs > 0 {
-		s.BatchesPerS = float64(set.Overall(results.DueToAck).Count()) / (float64(s.MeasuredNs) / 1e9)
+		// By the time of the acknowledgement: under overload all that is acknowledged was due long before.
+		acked := m.Acks.Before(r.outcome.StopNs) - m.Acks.Before(timeline.WarmupEndNs)
+		s.BatchesPerS = float64(acked) / (float64(s.MeasuredNs) / 1e9)
 	}
 	seen, err := r.readStatus()
 	if err != nil {

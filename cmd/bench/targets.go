@@ -142,7 +142,10 @@ func (b *builtinSystem) leaveAlone(node int) (undo func() error, err error) {
 		if other == node {
 			continue
 		}
-		if err := b.pause(other, ""); err != nil {
+		switch err := b.pause(other, ""); {
+		case errors.Is(err, errNoProcess):
+			continue // it is as silent as it can be
+		case err != nil:
 			return undo, err
 		}
 		stopped = append(stopped, other)
