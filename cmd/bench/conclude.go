@@ -11,7 +11,11 @@ import (
 // conclude writes everything that is known into the folder, draws, judges and says the verdict. failed is what ended the run early, or nil.
 func (r *session) conclude(failed error) (int, error) {
 	stopErr := r.stop()
-	r.stopProfile()
+	if r.profile != nil {
+		if _, err := r.profile.Stop(); err != nil {
+			r.warn("%v", err)
+		}
+	}
 	if stopErr != nil {
 		r.warn("%v", stopErr)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"rejoin/profiles"
 	"rejoin/server"
 )
 
@@ -63,17 +64,19 @@ func (c *nodeCommand) Run(env *environment) error {
 	if runtime.GOMAXPROCS(0) < goMaxProcsMin {
 		runtime.GOMAXPROCS(goMaxProcsMin)
 	}
-	stopProfile, err := startProfile(c.Profile, c.ProfileDir)
+	profile, err := profiles.Start(profiles.Mode(c.Profile), c.ProfileDir)
 	if err != nil {
 		return usage("%w", err)
 	}
-	defer stopProfile()
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log)); err != nil {
 		return usage("log level: %w", err)
 	}
 	logger := slog.New(slog.NewTextHandler(env.errs, &slog.HandlerOptions{Level: level}))
 	err = server.Run(env.ctx, server.Options{Config: config, ID: c.ID, Dir: c.Data, Secret: []byte(secret), Token: token, Logger: logger})
+	if _, stopErr := profile.Stop(); stopErr != nil && err == nil {
+		err = stopErr
+	}
 	if err != nil {
 		return fmt.Errorf("node %d: %w", c.ID, explain(err, c.Data))
 	}

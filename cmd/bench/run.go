@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"rejoin/profiles"
 	"rejoin/results"
 )
 
@@ -44,7 +45,7 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if err := checkProfile(c.Profile); err != nil {
+	if err := profiles.CheckMode(profiles.Mode(c.Profile)); err != nil {
 		return usage("%w", err)
 	}
 	run, err := newSession(env, c, s, seed)

@@ -12,6 +12,7 @@ import (
 
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/memory"
+	"rejoin/profiles"
 	"rejoin/results"
 )
 
@@ -30,11 +31,11 @@ type session struct {
 	status *results.StatusWriter
 	system system
 
-	stopProfile func()
-	plan        *schedule
-	outcome     loadgen.RunOutcome
-	loaded      bool  // outcome holds a load
-	firstView   int64 // in which the load began
+	profile   *profiles.Session // nil before the start
+	plan      *schedule
+	outcome   loadgen.RunOutcome
+	loaded    bool  // outcome holds a load
+	firstView int64 // in which the load began
 
 	ackedBeforeFaults int // batches
 	primaryFaults     int // faults that met a primary
@@ -52,7 +53,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64) (*sess
 	if err != nil {
 		return nil, err
 	}
-	r := &session{command: c, scenario: s, seed: seed, folder: folder, stopProfile: func() {}}
+	r := &session{command: c, scenario: s, seed: seed, folder: folder}
 	r.say = newProgress(env.out, c.Quiet)
 	scenario, err := s.toJSON()
 	if err != nil {
@@ -102,11 +103,11 @@ func (r *session) warn(format string, args ...any) {
 
 // start brings the system up.
 func (r *session) start(ctx context.Context) error {
-	stop, err := startProfile(r.command.Profile, filepath.Join(r.folder.Profiles(), "harness"))
+	var err error
+	r.profile, err = profiles.Start(profiles.Mode(r.command.Profile), filepath.Join(r.folder.Profiles(), "harness"))
 	if err != nil {
 		return err
 	}
-	r.stopProfile = stop
 	began := time.Now()
 	if err := r.system.start(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", r.scenario.Target, err)
