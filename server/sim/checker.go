@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
 )
@@ -11,12 +13,15 @@ type checker struct {
 	w         *world
 	log       []vsr.Header          // committed ops, from op 1
 	requests  map[requestKey]uint64 // op of each committed request; only looked up
+	sessions  []lastOp              // the client table, by the rules: from the lowest last op up
 	ackedOp   uint64                // highest op told to a client
 	started   uint64                // highest view that has started
 	startedBy int
 }
 
 type requestKey struct{ session, request uint64 }
+
+type lastOp struct{ session, op uint64 }
 
 func (c *checker) init(w *world) { *c = checker{w: w, requests: map[requestKey]uint64{}} }
 
@@ -100,6 +105,7 @@ func (c *checker) first(p *process, h *vsr.Header) {
 		c.w.fail("S6", "op %d begins at message %d, the ops before it end at %d", h.Op, h.BaseOffset, offset)
 	}
 	c.log = append(c.log, *h)
+	c.table(h)
 	if h.Kind != vsr.KindBatch {
 		return
 	}
@@ -108,6 +114,32 @@ func (c *checker) first(p *process, h *vsr.Header) {
 		c.w.fail("S9", "request %d of session %d is committed as op %d and as op %d", h.Request, h.Session, op, h.Op)
 	}
 	c.requests[key] = h.Op
+}
+
+// table keeps the client table by the words of the protocol: a register into a full table lets the
+// session with the lowest last op fall; a batch of a session that fell makes no entry.
+func (c *checker) table(h *vsr.Header) {
+	if h.Kind == vsr.KindRegister {
+		if len(c.sessions) >= c.w.setup.config.SessionsMax {
+			c.sessions = c.sessions[1:]
+		}
+		c.sessions = append(c.sessions, lastOp{h.Op, h.Op})
+		return
+	}
+	if i := c.sessionAt(h.Session); i >= 0 {
+		c.sessions = append(append(c.sessions[:i:i], c.sessions[i+1:]...), lastOp{h.Session, h.Op})
+	}
+}
+
+func (c *checker) sessionAt(session uint64) int {
+	return slices.IndexFunc(c.sessions, func(s lastOp) bool { return s.session == session })
+}
+
+// evicted holds a refusal: a session that is in the table has never left it.
+func (c *checker) evicted(session uint64) {
+	if c.sessionAt(session) >= 0 {
+		c.w.fail("S9", "session %d is called evicted and is in the table", session)
+	}
 }
 
 // sends holds what a message speaks for against what its sender's disk has.
@@ -164,8 +196,9 @@ func (c *checker) replies(p *process, a *partition.Answer) {
 		if c.w.setup.synced {
 			safe = n.seen.durable
 		}
-		forgot := n.forgets()                                                      // it may have had the op, and lost it: a minority may
-		if forgot || h.Op < n.seen.start || safe >= h.Op && n.seen.holds(h.ID()) { // what was trimmed was committed there
+		lost := n.forgets() || n.rots() // it may have had the op, and lost it: a minority may
+		trimmed := h.Op < n.seen.start  // it was committed there
+		if lost || trimmed || safe >= h.Op && n.seen.holds(h.ID()) {
 			have++
 		}
 	}

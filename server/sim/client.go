@@ -156,6 +156,7 @@ func (c *client) hear(try uint64, a answer) {
 			}
 		})
 	case a.Outcome == vsr.OutcomeEvicted:
+		c.w.check.evicted(c.session)
 		c.w.cover.Evictions++
 		c.rename()
 		c.idle()

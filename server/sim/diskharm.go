@@ -42,7 +42,7 @@ func (x *nemesis) failSync() {
 // rot flips a bit of a segment file. Only one replica's disk rots in a run: what no other replica
 // holds would be lost.
 func (x *nemesis) rot() {
-	n := x.w.nodes[x.w.seed%uint64(x.w.setup.replicas)]
+	n := x.w.nodes[x.w.rotten()]
 	names, err := n.fs.List(logDir)
 	if err != nil {
 		return // it has not been formatted
@@ -73,6 +73,11 @@ func (x *nemesis) rot() {
 	n.fs.Rot(name, at, 1<<x.rng.IntN(8))
 	x.w.cover.Rots++
 }
+
+// rotten is the one replica whose disk may rot.
+func (w *world) rotten() int { return int(w.seed % uint64(w.setup.replicas)) }
+
+func (n *node) rots() bool { return n.w.setup.dangers.rot > 0 && n.id == n.w.rotten() }
 
 // scrub reads one op after another, for ever, and tells of damage.
 func (p *process) scrub(op uint64) {
