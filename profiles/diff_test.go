@@ -123,7 +123,7 @@ func TestCostsByHand(t *testing.T) {
 		t.Errorf("first is %s", d.Functions[0].Function)
 	}
 	text := d.Table(2)
-	for _, want := range []string{"change is B - A: + means that B costs more", "per acknowledged message (nanoseconds/msg)", "per second (nanoseconds/s)", "+33.3 %", "-33.3 %"} {
+	for _, want := range []string{"change is B - A: + means that B costs more", "per acknowledged message (nanoseconds/msg)", "per second (ms/s)", "+33.3 %", "-33.3 %", " 400    +100 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
 		}

@@ -16,11 +16,11 @@ const plainNote = "The width of a box is what a function and all that it calls c
 
 // diffNotes state the sign and what was divided by.
 var diffNotes = map[Per]string{
-	PerSecond: "B against A, per second: orange is what B costs more, blue what it costs less; grey boxes are what both cost. " +
-		"A was brought to the time of B first.",
-	PerMessage: "B against A, per acknowledged message: orange is what B costs more, blue what it costs less; grey boxes are what both cost. " +
-		"A was brought to the work of B first.",
+	PerSecond:  "B against A, per second. " + howToReadADiff + " A was brought to the time of B first.",
+	PerMessage: "B against A, per acknowledged message. " + howToReadADiff + " A was brought to the work of B first.",
 }
+
+const howToReadADiff = "A box is as wide as its cost in A and in B together; the orange part is what B costs more, the blue part what B costs less."
 
 // asFile makes pprof's page one that stands by itself. The note is ours and holds nothing from outside.
 func asFile(page []byte, note string) []byte {

@@ -17,7 +17,11 @@ func (d *Diff) Table(functionsMax int) string {
 	} else {
 		fmt.Fprintf(&b, "%s of %s profiles; change is B - A: + means that B costs more; %% is of A's own value in the same row\n", d.Value, d.Kind)
 		d.rateTable(&b, "per acknowledged message", d.Unit+"/msg", func(c Costs) Change { return c.PerMessage }, functionsMax)
-		d.rateTable(&b, "per second", d.Unit+"/s", func(c Costs) Change { return c.PerSecond }, functionsMax)
+		unit, scale := d.Unit+"/s", 1.0
+		if d.Unit == "nanoseconds" {
+			unit, scale = "ms/s", 1e-6 // of CPU time: 10 ms/s is 1 % of a core
+		}
+		d.rateTable(&b, "per second", unit, func(c Costs) Change { return Change{c.PerSecond.Base * scale, c.PerSecond.New * scale} }, functionsMax)
 	}
 	for _, note := range d.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
