@@ -301,8 +301,32 @@ func TestPassiveRooms(t *testing.T) {
 
 // oneImporter are libraries that exactly one package of ours may use, so that replacing one is the work of one package.
 var oneImporter = []string{
-	"github.com/pkg/profile", "github.com/alecthomas/kong", "github.com/HdrHistogram/hdrhistogram-go", "gonum.org/v1/plot",
-	"github.com/google/pprof", "github.com/nats-io/nats.go", "github.com/twmb/franz-go",
+	"github.com/alecthomas/kong", "github.com/HdrHistogram/hdrhistogram-go", "gonum.org/v1/plot",
+	"github.com/nats-io/nats.go", "github.com/twmb/franz-go",
+}
+
+// onlyImporter are libraries whose importer is named, tests included: a process has one CPU profile, and one package knows who takes it.
+var onlyImporter = map[string]string{"github.com/pkg/profile": "profiles", "github.com/google/pprof": "profiles", "runtime/pprof": "profiles"}
+
+func TestOnlyTheNamedPackageImports(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, p := range s.imports() {
+			for library, owner := range onlyImporter {
+				if !under(p, library) {
+					continue
+				}
+				if used[library] = true; s.dir != owner {
+					t.Errorf("%s imports %s, which is for package %s alone: give that package what you need", s.path, p, owner)
+				}
+			}
+		}
+	}
+	for library, owner := range onlyImporter {
+		if !used[library] {
+			t.Errorf("package %s does not import %s any more: remove the rule", owner, library)
+		}
+	}
 }
 
 func TestOneImporterOfEachLibrary(t *testing.T) {
