@@ -34,7 +34,7 @@ type CollectorOptions struct {
 	Dir   string // the run's profiles folder; must exist
 	Nodes []NodeAddress
 	Token string // of the admin planes; empty: none
-	// Role tells a node's role now; nil: results.RoleUnknown.
+	// Role tells a node's role now; nil: results.RoleUnknown. It and NowNs are called by one goroutine a node.
 	Role func(node string) string
 	// NowNs is the run's time axis: nanoseconds of the monotonic clock since its start. Required.
 	NowNs func() int64
@@ -105,6 +105,7 @@ func NewCollector(o CollectorOptions) (*Collector, error) {
 }
 
 // Run captures until ctx is done and returns then, or at once if a window cannot be written: a disk that is full does not become less so.
+// End it before nodes are stopped cleanly: a node that is being profiled has a request to finish.
 func (c *Collector) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

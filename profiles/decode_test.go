@@ -144,6 +144,19 @@ func TestAKindThatTheValuesDenyIsRefused(t *testing.T) {
 	}
 }
 
+func TestTotal(t *testing.T) {
+	p := of(t, CPU, workload())
+	if n, err := p.Total(""); err != nil || n != 400*cpuPeriodNs {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := p.Total("samples"); err != nil || n != p.Samples() {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := p.Total("delay"); !errors.Is(err, ErrUnlike) {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
 func TestOfRole(t *testing.T) {
 	pb := synthetic(CPU, stacks{"main;a": 10, "main;b": 20})
 	pb.Sample[0].Label = map[string][]string{LabelRole: {"primary"}}

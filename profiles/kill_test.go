@@ -3,11 +3,14 @@ package profiles
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -17,29 +20,53 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childRole makes the test binary act as a node that burns CPU and serves its profile.
-const childRole = "REJOIN_PROFILES_TEST_CHILD"
+// childRole makes the test binary act as a node that burns CPU and serves its profile, or profiles itself by Start until SIGTERM.
+const (
+	childRole = "REJOIN_PROFILES_TEST_CHILD"
+	childDir  = "REJOIN_PROFILES_TEST_DIR"
+	roleServe = "serve"
+	roleStart = "start"
+)
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childRole) != "" {
-		child()
+	switch os.Getenv(childRole) {
+	case roleServe:
+		serveProfiles()
+		return
+	case roleStart:
+		startProfile()
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-func child() {
+func burnForever() {
+	for {
+		burn(time.Second)
+	}
+}
+
+func startProfile() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	s, err := Start("cpu", os.Getenv(childDir))
+	fmt.Println("started", err)
+	go burnForever()
+	<-ctx.Done()
+	if _, err := s.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func serveProfiles() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	fmt.Println(listener.Addr())
-	go func() {
-		for {
-			burn(time.Second)
-		}
-	}()
+	go burnForever()
 	_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := pprof.StartCPUProfile(w); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
@@ -50,10 +77,10 @@ func child() {
 	}))
 }
 
-func startChild(t *testing.T) (*exec.Cmd, string) {
+func startChild(t *testing.T, env ...string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), childRole+"=1")
+	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -71,7 +98,7 @@ func startChild(t *testing.T) (*exec.Cmd, string) {
 
 // TestAKilledNodeLeavesItsWindows kills a real process by SIGKILL in the middle of a window.
 func TestAKilledNodeLeavesItsWindows(t *testing.T) {
-	cmd, address := startChild(t)
+	cmd, address := startChild(t, childRole+"="+roleServe)
 	began := time.Now()
 	dir := t.TempDir()
 	c, err := NewCollector(CollectorOptions{Dir: dir, Nodes: []NodeAddress{{"n0", address}}, Window: time.Second,
@@ -106,6 +133,35 @@ func TestAKilledNodeLeavesItsWindows(t *testing.T) {
 	}
 	if w := got.Windows[0]; w.DurationNs <= 0 || w.DurationNs > w.ToNs-w.FromNs {
 		t.Errorf("window %+v", w)
+	}
+}
+
+// TestHowAProcessEndsDecidesWhatItLeaves: a clean end leaves a whole file, SIGKILL none, and never an empty one.
+func TestHowAProcessEndsDecidesWhatItLeaves(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			cmd, line := startChild(t, childRole+"="+roleStart, childDir+"="+dir)
+			if line != "started <nil>" {
+				t.Fatal(line)
+			}
+			pause(t.Context(), 300*time.Millisecond) // of burning
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			ended := cmd.Wait()
+			p, err := ReadFile(filepath.Join(dir, "cpu.pprof"))
+			if sig == syscall.SIGKILL {
+				left, globErr := filepath.Glob(filepath.Join(dir, "cpu-partial-*"))
+				if !errors.Is(err, os.ErrNotExist) || len(left) != 1 {
+					t.Errorf("left %v, %v, %v", left, err, globErr)
+				}
+				return
+			}
+			if ended != nil || err != nil || p.Samples() == 0 {
+				t.Errorf("ended by %v, %v", ended, err)
+			}
+		})
 	}
 }
 

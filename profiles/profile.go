@@ -96,6 +96,17 @@ func (p *Profile) Samples() int64 {
 	return n
 }
 
+// Total is the sum of a value over all samples; "" is the kind's own. Of a CPU profile it is CPU time, to be held against rusage: a
+// profile that saw much less has lost signals.
+func (p *Profile) Total(value string) (int64, error) {
+	i, err := p.valueIndex(value)
+	if err != nil {
+		return 0, err
+	}
+	_, total := functionCosts(p.pb, i)
+	return total, nil
+}
+
 // DurationNs is how long the profiler ran, in all windows together; 0: the file does not say.
 func (p *Profile) DurationNs() int64 { return max(0, p.pb.DurationNanos) }
 
