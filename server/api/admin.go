@@ -73,7 +73,7 @@ func NewAdminPlane(o AdminOptions) (*AdminPlane, error) {
 		return nil, err
 	}
 	a := &AdminPlane{options: o, token: newBearer(o.Token),
-		listener: &listener{TCPListener: tcp, connectionsMax: adminConnectionsMax, conns: map[*conn]struct{}{}}}
+		listener: &listener{TCPListener: tcp, connectionsMax: adminConnectionsMax, born: time.Now(), conns: map[*conn]struct{}{}}}
 	mux := http.NewServeMux() // of its own: anything may have been registered on the default one
 	for path, handler := range a.adminRoutes() {
 		mux.Handle(path, handler)

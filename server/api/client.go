@@ -88,6 +88,7 @@ type ClientPlane struct {
 type ClientStats struct {
 	ConnectionsOpen    int
 	ConnectionsRefused uint64    // beyond the cap
+	ConnectionsEvicted uint64    // unused, idle or slow ones, given up at the cap for others
 	LongPolls          int       // reads that wait for frames
 	BadRequests        uint64    // that were not HTTP, too slow, or cut
 	Answers            [6]uint64 // by hundreds of the status: Answers[2] are 200 to 299
@@ -104,9 +105,9 @@ func NewClientPlane(o ClientOptions) (*ClientPlane, error) {
 		return nil, err
 	}
 	p := &ClientPlane{options: o, node: o.Node, pool: o.Pool, token: newBearer(o.Token),
-		listener: &listener{TCPListener: tcp, connectionsMax: o.ConnectionsMax, conns: map[*conn]struct{}{}}}
+		listener: &listener{TCPListener: tcp, connectionsMax: o.ConnectionsMax, makesRoom: true, born: time.Now(), conns: map[*conn]struct{}{}}}
 	p.server = &fasthttp.Server{
-		Handler:        p.handle,
+		Handler:        serving(p.handle),
 		ErrorHandler:   p.handleBroken,
 		HeaderReceived: p.headReceived,
 		ConnState:      connState,
@@ -139,7 +140,7 @@ func (p *ClientPlane) Address() net.Addr { return p.listener.Addr() }
 
 // Stats takes a snapshot.
 func (p *ClientPlane) Stats() ClientStats {
-	s := ClientStats{ConnectionsOpen: p.listener.open(), ConnectionsRefused: p.listener.refused.Load(),
+	s := ClientStats{ConnectionsOpen: p.listener.open(), ConnectionsRefused: p.listener.refused.Load(), ConnectionsEvicted: p.listener.evicted.Load(),
 		LongPolls: int(p.longPolls.Load()), BadRequests: p.badHTTP.Load()}
 	for i := range p.answers {
 		s.Answers[i] = p.answers[i].Load()

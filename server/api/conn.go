@@ -32,7 +32,10 @@ const answerFull = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: applicatio
 type listener struct {
 	*net.TCPListener
 	connectionsMax int
+	born           time.Time
+	makesRoom      bool // at the cap, for who comes; see evict
 	refused        atomic.Uint64
+	evicted        atomic.Uint64
 
 	// observeRead is for tests: it sees every slice that the HTTP reader has filled.
 	observeRead atomic.Pointer[func([]byte)]
@@ -49,8 +52,9 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &conn{TCPConn: tcp, listener: l}
+		c.enter(phaseUnused)
 		l.mu.Lock()
-		room := len(l.conns) < l.connectionsMax
+		room := len(l.conns) < l.connectionsMax || l.makesRoom && l.evict()
 		if room {
 			l.conns[c] = struct{}{}
 		}
@@ -89,8 +93,13 @@ func (l *listener) each(f func(*conn)) {
 
 // connState is told by fasthttp.
 func connState(nc net.Conn, state fasthttp.ConnState) {
-	if c, ok := nc.(*conn); ok && state == fasthttp.StateActive {
+	c, ok := nc.(*conn)
+	switch {
+	case ok && state == fasthttp.StateActive:
 		c.used.Store(true)
+		c.enter(phaseArriving)
+	case ok && state == fasthttp.StateIdle:
+		c.enter(phaseIdle)
 	}
 }
 
@@ -99,6 +108,7 @@ type conn struct {
 	*net.TCPConn
 	listener *listener
 	used     atomic.Bool // a request has begun to arrive
+	phase    atomic.Uint64
 	linger   atomic.Bool
 	killed   atomic.Bool
 	closed   atomic.Bool

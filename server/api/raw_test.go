@@ -30,6 +30,21 @@ func (s *plane) raw(t *testing.T, text string) string {
 	return string(answer)
 }
 
+// try is raw for a request that may be refused before it has been sent, with a reset.
+func (s *plane) try(t *testing.T, text string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", s.Address().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_, _ = io.WriteString(c, text)
+	answer := make([]byte, 512)
+	n, _ := c.Read(answer)
+	return string(answer[:n])
+}
+
 // H7: a head that frames its body in two ways is refused, the connection ends, and what hides behind
 // it is never taken for a request.
 func TestSmuggling(t *testing.T) {
@@ -161,15 +176,14 @@ func TestBodyCutInTheMiddle(t *testing.T) {
 	}
 }
 
+// Connections whose requests the node works on are never given up: who comes beyond the cap is refused.
 func TestConnectionCap(t *testing.T) {
 	s := start(t, func(o *ClientOptions) { o.ConnectionsMax = 3 })
-	var held []net.Conn
-	for range 3 {
-		c, err := net.Dial("tcp", s.Address().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, c)
+	s.partition.blocked, s.partition.entered = make(chan struct{}), make(chan struct{})
+	served := make(chan answered, 3)
+	for i := range 3 {
+		go func() { served <- s.post(t, makeFrame(uint64(i+1), 1, nil)) }()
+		<-s.partition.entered
 	}
 	c, err := net.Dial("tcp", s.Address().String())
 	if err != nil {
@@ -180,16 +194,57 @@ func TestConnectionCap(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 503 ") || !strings.HasSuffix(string(answer), "\n") {
 		t.Errorf("%q, %v", answer, err)
 	}
-	if got := s.Stats(); got.ConnectionsRefused != 1 || got.ConnectionsOpen != 3 {
+	if got := s.Stats(); got.ConnectionsRefused != 1 || got.ConnectionsEvicted != 0 || got.ConnectionsOpen != 3 {
 		t.Errorf("%+v", got)
 	}
-	for _, c := range held {
-		_ = c.Close()
+	s.partition.mu.Lock()
+	s.partition.entered = nil
+	s.partition.mu.Unlock()
+	close(s.partition.blocked)
+	for range 3 {
+		if a := <-served; a.status != 200 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
 	}
-	for s.Stats().ConnectionsOpen > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if a := s.post(t, makeFrame(3, 1, nil)); a.status != 200 {
+	if a := s.post(t, makeFrame(4, 1, nil)); a.status != 200 {
 		t.Errorf("%d", a.status)
+	}
+}
+
+// C10: who holds connections and does nothing with them, or does it slowly, does not keep others out.
+func TestHeldConnectionsMakeRoom(t *testing.T) {
+	head := "POST " + batches + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: 1000000\r\n\r\n"
+	for name, text := range map[string]string{
+		"unused":       "",
+		"idle":         "GET /v1/topics HTTP/1.1\r\nHost: x\r\n\r\n",
+		"slow head":    head[:9],
+		"slow body":    head + "abc",
+		"slow to read": "GET " + frames + "?max_bytes=8000000 HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for a second
+			s := start(t, func(o *ClientOptions) { o.ConnectionsMax = 3 })
+			for i := range 40 { // more than the sockets between take
+				s.post(t, makeFrame(1, uint64(i+1), payloadOf(1_000_000, 'x')))
+			}
+			s.client.CloseIdleConnections()
+			for range 3 {
+				c, err := net.Dial("tcp", s.Address().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				if _, err := io.WriteString(c, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			request := string(post(makeFrame(2, 1, nil)))
+			for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(s.try(t, request), "HTTP/1.1 200 "); {
+				if time.Now().After(deadline) {
+					t.Fatal("never served")
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
 	}
 }
