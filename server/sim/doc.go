@@ -15,9 +15,26 @@
 // disk, what leaves on the network, what is told to clients, what recovery finds. It knows nothing
 // of the inside of the state machine but its exported Status.
 //
+// # Faults
+//
+// Processes are killed (the page cache survives) or lose power (of what was not synced a random part
+// survives, torn at sectors) at any event, between any two effects of one input and before any disk
+// operation, also in recovery; they pause; directories are lost. Messages are lost, come twice, late,
+// out of order, over a link that went down meanwhile; directions are cut, alone or together; bulk is
+// slow. Disks are slow, full, fail a sync and drop its pages, and flip bits in segment files.
+//
 // # What the fault model leaves out
 //
-// Messages to a process that has restarted since they were sent (a TCP connection cannot do that),
-// corrupted messages (an envelope's sum and a frame's sums are checked by the link), clocks that run
-// at different speeds by more than a tenth, and misdirected writes.
+//   - messages to a process that has restarted since they were sent, which a TCP connection cannot
+//     bring, and corrupted ones, which the sums of envelope and frame catch on the link;
+//   - what package peer and package api do: sockets, handshakes, formatting of a new cluster. A link
+//     here says hello and goes up in one step;
+//   - clocks: every ticker is exact, all replicas tick at the same rate;
+//   - more loss than the log promises to survive: a second replica that forgets (a lost directory, or
+//     power with un-synced acknowledgements) before the first has caught up. So "too many lost
+//     un-synced writes together" is never met but by a single node;
+//   - rot on more than one replica, in the files state, mark and index, of a topic that acknowledges
+//     un-synced writes, and in runs with power cuts or lost directories;
+//   - read errors, misdirected writes, syncs that lie, disks that become read-only;
+//   - several groups in one process.
 package sim

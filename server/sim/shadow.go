@@ -16,6 +16,7 @@ type shadow struct {
 	written uint64       // on the file, perhaps not synced
 	durable uint64       // synced
 	commit  uint64       // of this life
+	cuts    int          // queued: until they are done, a completion speaks of what was there before
 
 	view, logView uint64 // durable
 	spoken        uint64 // highest view and log_view that a message spoke for
@@ -67,6 +68,7 @@ func (s *shadow) work(p *process, j *partition.Job) {
 		}
 		s.headers = append(s.headers, *h)
 	case partition.JobCut:
+		s.cuts++
 		s.cut(p, j.ID.Op)
 	}
 }
@@ -138,12 +140,14 @@ func (s *shadow) load(p *process, start, end uint64) {
 // completed follows what the disk has done.
 func (s *shadow) completed(p *process, in *vsr.Input) {
 	switch in.Kind {
+	case vsr.InCutDone:
+		s.cuts--
 	case vsr.InWritten:
-		if s.holds(in.ID) {
+		if s.cuts == 0 && s.holds(in.ID) {
 			s.written = max(s.written, in.ID.Op)
 		}
 	case vsr.InDurable:
-		if s.holds(in.ID) {
+		if s.cuts == 0 && s.holds(in.ID) {
 			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
 		}
 	case vsr.InFilled:
@@ -163,7 +167,7 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 		w.fail("S3", "replica %d comes back with view %d, log_view %d and has spoken for %d, %d", id, b.State.View, b.State.LogView, s.spoken, s.spokenLog)
 	}
 	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
-	s.commit = b.Commit.Op
+	s.commit, s.cuts = b.Commit.Op, 0
 	s.load(p, rec.Start, b.Head.Op)
 	s.written, s.durable = s.head(), s.head()
 	if s.acked.Op > 0 && !b.State.Wiped {
