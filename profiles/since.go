@@ -23,6 +23,9 @@ func Since(before, after *Profile) (*Profile, error) {
 		return nil, fmt.Errorf("difference of snapshots: %w", ErrSubtracted)
 	}
 	both := aligned([]*Profile{before, after})
+	for _, pb := range both {
+		pb.RemoveLabel(LabelRole) // of the moment of a snapshot: a stack whose node changed its role is the same stack
+	}
 	var factors []float64
 	for _, name := range before.Values() {
 		if held(name) {
@@ -46,6 +49,7 @@ func Since(before, after *Profile) (*Profile, error) {
 			w.Role = RoleMixed
 		}
 		meta.Windows, pb.DurationNanos = []Window{w}, w.DurationNs
+		pb.SetLabel(LabelRole, []string{w.Role})
 	}
 	p := newProfile(pb, meta)
 	if p.subtracted() {

@@ -64,6 +64,19 @@ func TestMemoryInUseIsNotSubtracted(t *testing.T) {
 	}
 }
 
+func TestARoleThatChangedBetweenSnapshots(t *testing.T) {
+	before, after := heap(t, "n0", 1, stacks{"ring": 100}, nil), heap(t, "n0", 2, stacks{"ring": 120}, nil)
+	after.pb.SetLabel(LabelRole, []string{"primary"})
+	after.meta.Windows[0].Role = "primary"
+	got, err := Since(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if valueOf(got, "ring", "alloc_space") != 20 || got.Meta().Windows[0].Role != RoleMixed || got.OfRole(RoleMixed).empty() {
+		t.Errorf("%+v", got.Meta())
+	}
+}
+
 func TestSinceRefusesInWords(t *testing.T) {
 	first := heap(t, "n0", 1, stacks{"ring": 100}, nil)
 	second := heap(t, "n0", 2, stacks{"ring": 120}, nil)
