@@ -31,7 +31,7 @@ func (x *nemesis) strike() {
 	d := &x.w.setup.dangers
 	harms := []harm{{d.kill, func() { x.fell(killed, false) }}, {d.powerCut, func() { x.fell(powered, false) }}, {d.blackout, x.blackout},
 		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.wipe, func() { x.fell(powered, true) }},
-		{d.armed, x.arm}, {d.full, x.fillDisk}, {d.syncError, x.failSync}, {d.rot, x.rot}}
+		{d.armed, x.arm}, {d.full, x.fillDisk}, {d.syncError, x.failSync}, {d.rot, x.rot}, {d.depose, x.depose}}
 	total := int64(0)
 	for _, h := range harms {
 		total += h.weight
@@ -181,6 +181,31 @@ func (x *nemesis) isolate() {
 			x.cutFor(j, i, ns)
 		}
 	}
+}
+
+// depose cuts the primary off, with what it has stamped and nobody else has, and kills the next primary
+// at the moment at which the first one is back.
+func (x *nemesis) depose() {
+	lead := x.w.leader()
+	if lead == noNode {
+		return
+	}
+	ns := x.rng.between(600*millisecond, 2*second)
+	for j := range x.w.setup.replicas {
+		if j != lead {
+			x.cutFor(lead, j, ns)
+			x.cutFor(j, lead, ns)
+		}
+	}
+	x.w.after(ns+x.rng.around(30*millisecond), func() {
+		next := x.w.leader()
+		if !x.w.faulty || next == noNode || next == lead || x.victim() == nil {
+			return
+		}
+		n := x.w.nodes[next]
+		n.end(killed)
+		x.restartLater(n)
+	})
 }
 
 func (x *nemesis) oneWay() {

@@ -59,6 +59,7 @@ type dangers struct {
 	full      int64   // a disk without room
 	syncError int64   // a sync fails, and its pages are dropped
 	rot       int64   // a bit flips in a segment file
+	depose    int64   // cut off the primary, and kill the next one when the first is back
 	aimed     float64 // chance to hit the primary
 	downMax   int     // replicas down at once
 	restartNs int64   // mean time to the restart
@@ -135,6 +136,7 @@ func drawDangers(s stream, replicas int) dangers {
 		d.rot, d.wipe, d.powerCut, d.blackout = s.between(1, 4), 0, 0, 0
 	}
 	d.downMax = max(d.downMax, 1)
+	d.depose = some(0.3)
 	return d
 }
 
