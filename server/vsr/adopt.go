@@ -132,9 +132,7 @@ func (r *Replica) learn(op uint64) *Header {
 		return r.log.at(op)
 	}
 	if id, ok := a.want(op); ok && (op < a.end.Op || a.named()) {
-		if h := r.findHeader(id); h != nil {
-			return h
-		}
+		return r.findHeader(id)
 	}
 	if !a.chosen {
 		return nil
@@ -146,7 +144,56 @@ func (r *Replica) learn(op uint64) *Header {
 			}
 		}
 	}
-	return nil
+	h := r.onlyCandidate(op)
+	if before, ok := a.want(op - 1); h != nil && ok && h.Parent != before.Sum {
+		return nil
+	}
+	return h
+}
+
+// onlyCandidate is the one header that a nameless op of the adopted log can have, if it was committed
+// at all. A committed op is held by a quorum; whoever has voted and holds nothing of that number, or
+// something else, does not hold it. Where the votes rule out whatever none of them names, and all that
+// they name but one, taking that one loses nothing.
+func (r *Replica) onlyCandidate(op uint64) *Header {
+	lacking, named := r.lacking(op), 0
+	var known [ReplicasMax]*Header
+	for i := range r.change.votes {
+		v := &r.change.votes[i]
+		if !v.given || v.top.Op < op {
+			continue
+		}
+		if v.commit.Op >= op {
+			return nil // committed there: it will be pulled
+		}
+		if s := &v.slots[op-v.commit.Op-1]; s.Known {
+			known[i] = &s.Header
+			named++
+		}
+	}
+	if lacking+named < r.quorum() {
+		return nil
+	}
+	var only *Header
+	for _, h := range known {
+		if h == nil || only != nil && h.Sum == only.Sum {
+			continue
+		}
+		against := lacking
+		for _, other := range known {
+			if other != nil && other.Sum != h.Sum {
+				against++
+			}
+		}
+		if against >= r.quorum() {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = h
+	}
+	return only
 }
 
 func (r *Replica) findHeader(id ID) *Header {
