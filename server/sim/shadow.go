@@ -140,8 +140,10 @@ func (s *shadow) load(p *process, start, end uint64) {
 // completed follows what the disk has done.
 func (s *shadow) completed(p *process, in *vsr.Input) {
 	switch in.Kind {
-	case vsr.InCutDone:
-		s.cuts--
+	case vsr.InCutDone: // the jobs before it are done, too
+		if s.cuts--; s.cuts == 0 && s.holds(in.ID) {
+			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
+		}
 	case vsr.InWritten:
 		if s.cuts == 0 && s.holds(in.ID) {
 			s.written = max(s.written, in.ID.Op)
