@@ -139,3 +139,27 @@ func TestRotMetByAReader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReplicatedAfterFence fences a node of a replicated topic: what it had written and not synced is
+// dropped, and it has acknowledged that. It must earn its vote back.
+func TestReplicatedAfterFence(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1, Durability: DurabilityReplicated})
+	c.start(all(3)...)
+	p := c.producer("orders", 0, 1)
+	for range 20 {
+		p.send()
+	}
+	c.stopAll()
+	log, _, err := journal.Open(journal.Options{FS: journal.OS(c.dirs[2]), Dir: "topics/orders/0", Cluster: c.config.ClusterID(), SegmentBytes: c.config.Limits.SegmentBytes, SameBoot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Fence(errors.New("the disk has failed"))
+	_ = log.Close() // it is fenced
+	c.start(0, 2)
+	eventually(t, "node 2 says that it is wiped", func() bool { return c.status(2).State == "wiped" })
+	c.start(1)
+	eventually(t, "node 2 earns its vote back", func() bool { return c.status(2).State == "normal" })
+	p.send()
+	c.expectEqual("orders", 0, 63)
+}

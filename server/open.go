@@ -81,7 +81,7 @@ func (g *group) open() error {
 		return err
 	}
 	g.disk = disk
-	if g.topic.Durability == DurabilityReplicated && !n.dir.sameBoot {
+	if g.topic.Durability == DurabilityReplicated && (!n.dir.sameBoot || rec.WasFenced) { // a fence drops what was only written
 		if err := partition.LoseUnsynced(disk.Log(), rec); err != nil {
 			return err
 		}
@@ -92,6 +92,9 @@ func (g *group) open() error {
 		return err
 	}
 	boot, err := partition.Boot(disk.Log(), rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)
+	if errors.Is(err, partition.ErrTableLost) {
+		return fmt.Errorf("%w; restore the files of %s, or start this node with an empty data directory, which it fills from its peers", err, dir)
+	}
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,10 @@ import (
 	"rejoin/server/wire"
 )
 
+// ErrTableLost says that the client table cannot be told any more: neither from a checkpoint nor from the
+// log, whose beginning is not there. A table made from what is left would take retries for new requests.
+var ErrTableLost = errors.New("the client table is lost")
+
 // Boot turns what the journal recovered into what the state machine starts from. It replays the
 // headers above the last checkpoint of the client table, up to commit. Wiped says that this replica
 // has forgotten what it acknowledged, as one has whose mark was lost with the log's end; that is
@@ -40,6 +44,9 @@ func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 // load reads what the state machine must know of the log.
 func load(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int) (vsr.Boot, error) {
 	b := vsr.Boot{Start: rec.Start}
+	if tableOp(rec)+1 < rec.Start { // before anything is changed
+		return b, fmt.Errorf("%w: the log begins at op %d and is whole up to op %d, and no checkpoint between tells who had written what below", ErrTableLost, rec.Start, rec.Held.Op)
+	}
 	commit := knownCommit(rec, pipeline)
 	held, top, err := cutDamage(log, rec)
 	if err != nil {
