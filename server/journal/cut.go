@@ -272,7 +272,11 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		}
 		l.removeHole(s.first, s.last)
 		l.sealed = l.keepListed(l.sealed)
+		l.start = l.segments[0].before()
 		l.mu.Unlock()
+		if err := l.saveStart(); err != nil { // before: a start must know that this file was not lost
+			return segments, l.fail(err)
+		}
 		if err := l.removeFiles(s.first); err != nil {
 			return segments, l.fail(err)
 		}

@@ -18,6 +18,7 @@
 //
 //	state                 two copies of State in different 4 KiB blocks
 //	mark                  two copies of Mark, written in turn
+//	start                 two copies of where the log begins, by trims and installs
 //	<first op>.seg        20 decimal digits; frames back to back from byte 0, zeros after the last
 //	<first op>.idx        the index of a sealed segment
 //	table-<op>.tab        a checkpoint of the client table; the two newest are kept

@@ -18,11 +18,13 @@ type Log struct {
 	pipeline     uint64
 	zeroes       []byte // never written to
 
-	state    *StateFile
-	markFile *StateFile
-	mark     Mark // as it is in the file, or will be with the next write
-	markPut  Mark // as it was written last
-	markBuf  [markBytes]byte
+	state     *StateFile
+	markFile  *StateFile
+	startFile *StateFile
+	start     before // as it is in the file
+	mark      Mark   // as it is in the file, or will be with the next write
+	markPut   Mark   // as it was written last
+	markBuf   [markBytes]byte
 
 	// Of the write side alone.
 	unsynced []*segment // dirty segments, oldest first
@@ -147,6 +149,11 @@ func (l *Log) Close() error {
 	err := l.markFile.Close()
 	if e := l.state.Close(); err == nil {
 		err = e
+	}
+	if l.startFile != nil {
+		if e := l.startFile.Close(); err == nil {
+			err = e
+		}
 	}
 	return err
 }

@@ -98,6 +98,9 @@ func (l *Log) openIdentity(o *Options, r *Recovered, haveSegments bool) error {
 		}
 		r.Mark = l.mark
 	}
+	if err := l.openStart(o, blank); err != nil {
+		return err
+	}
 	return l.openState(r, haveSegments)
 }
 
@@ -169,7 +172,7 @@ func (l *Log) abandon() {
 	for _, s := range l.segments {
 		s.unload()
 	}
-	for _, f := range []*StateFile{l.markFile, l.state} {
+	for _, f := range []*StateFile{l.markFile, l.startFile, l.state} {
 		if f != nil {
 			f.file.Close()
 		}

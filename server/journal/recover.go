@@ -38,6 +38,9 @@ func (rec *recovery) run(names []string) error {
 		rec.ceiling = r.Mark.ID.Op
 	}
 	rec.raiseFloor()
+	if err := rec.findFirst(); err != nil {
+		return err
+	}
 	if err := rec.walk(); err != nil {
 		return err
 	}
@@ -52,6 +55,9 @@ func (rec *recovery) run(names []string) error {
 		return err
 	}
 	if err := rec.settle(names); err != nil {
+		return err
+	}
+	if err := l.settleStart(); err != nil {
 		return err
 	}
 	l.evict()
@@ -98,6 +104,9 @@ func (rec *recovery) begin(first uint64) scanState {
 		return st
 	}
 	known := []Base{rec.o.Base, {vsr.ID{Op: 0, Sum: rec.log.root()}, 0}}
+	if s := rec.log.start; rec.log.startFile != nil && s.known {
+		known = append(known, s.Base)
+	}
 	if t := rec.r.Table; t != nil {
 		known = append(known, Base{t.ID, t.NextOffset})
 	}
