@@ -25,7 +25,10 @@ type parked struct {
 }
 
 // reader waits until a quorum has echoed a beat sent after it came.
-type reader struct{ token, round uint64 }
+type reader struct {
+	token, round uint64
+	outcome      Outcome
+}
 
 func (l *leadership) forget(peer int) {
 	l.acks[peer], l.acked[peer], l.echoed[peer] = 0, 0, 0
@@ -187,12 +190,17 @@ func (r *Replica) onReadLatest(token uint64) {
 		r.reply(token, OutcomeNotPrimary, nil, "")
 		return
 	}
+	r.confirm(token, OutcomeCommitted)
+}
+
+// confirm answers token with o once a quorum has shown that this replica was primary when it asked.
+func (r *Replica) confirm(token uint64, o Outcome) {
 	if len(r.lead.readers) >= r.cfg.WaitingMax {
-		r.reply(token, OutcomeBusy, nil, "too many reads wait")
+		r.reply(token, OutcomeBusy, nil, "too many answers wait for a quorum")
 		return
 	}
 	r.beat()
-	r.lead.readers = append(r.lead.readers, reader{token, r.lead.round})
+	r.lead.readers = append(r.lead.readers, reader{token, r.lead.round, o})
 }
 
 func (r *Replica) settleReads() {
@@ -207,7 +215,7 @@ func (r *Replica) settleReads() {
 		if echoes < r.quorum() {
 			return
 		}
-		r.reply(l.readers[0].token, OutcomeCommitted, nil, "")
+		r.reply(l.readers[0].token, l.readers[0].outcome, nil, "")
 		l.readers = l.readers[1:]
 	}
 }
