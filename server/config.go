@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"rejoin/server/peer"
 	"rejoin/server/wire"
 )
 
@@ -361,6 +362,9 @@ func (l *Limits) validate() error {
 		if n.value < n.atLeast || n.value > n.max {
 			return refuse("limits."+n.field, "must be from %d to %d, not %d", n.atLeast, n.max, n.value)
 		}
+	}
+	if b := l.TransferBytesPerSMax; b > 0 && b < peer.BulkBytesPerSecondMin { // a crawling transfer never ends, and holds the log of who serves it
+		return refuse("limits.transfer_bytes_per_s_max", "must be 0 for no limit, or at least %d, not %d", peer.BulkBytesPerSecondMin, b)
 	}
 	return l.validateTimes()
 }

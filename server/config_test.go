@@ -59,6 +59,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"durability", "durability: replicated", "durability: hopeful", "must be persisted or replicated"},
 		{"cluster name", "cluster: demo", "cluster: De mo", "is no name for a cluster"},
 		{"segment", "segment_bytes: 16777216", "segment_bytes: 12", "limits.segment_bytes: must be from"},
+		{"crawling transfer", "segment_bytes: 16777216", "transfer_bytes_per_s_max: 8", "limits.transfer_bytes_per_s_max: must be 0"},
 		{"time", "suspect: 750ms", "suspect: 5ms", "limits.suspect: must be from 60ms"},
 		{"duplicate key", "cluster: demo", "cluster: demo\ncluster: other", "cluster"},
 	} {

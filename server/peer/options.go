@@ -13,15 +13,16 @@ import (
 
 // Limits of a network, with their reasons.
 const (
-	handshakesMax      = 64       // at once, from strangers too: bounded memory, room for every honest node
-	controlBytesMax    = 1 << 20  // of one link: thirty do_view_changes of a full pipeline, or 6,000 short messages
-	dataFramesMax      = 512      // two pipelines; more would only keep pool buffers from others
-	dataBytesMax       = 64 << 20 // of the frames queued for one link
-	writeBytesMax      = 512 << 10
-	bulkJobsMax        = 64 // a pull has a handful of chunks in flight, each group at most one pull a peer
-	sendfileBytesMax   = 1 << 20
-	groupsMax          = 1 << 10
-	bulkBytesPerSecMin = 64 << 10 // slower, and a link with one large frame looks dead
+	handshakesMax    = 64       // at once, from strangers too: bounded memory, room for every honest node
+	controlBytesMax  = 1 << 20  // of one link: thirty do_view_changes of a full pipeline, or 6,000 short messages
+	dataFramesMax    = 512      // two pipelines; more would only keep pool buffers from others
+	dataBytesMax     = 64 << 20 // of the frames queued for one link
+	writeBytesMax    = 512 << 10
+	bulkJobsMax      = 64 // a pull has a handful of chunks in flight, each group at most one pull a peer
+	sendfileBytesMax = 1 << 20
+	groupsMax        = 1 << 10
+	// BulkBytesPerSecondMin is the slowest pace: below it a link with one large frame looks dead.
+	BulkBytesPerSecondMin = 64 << 10
 )
 
 // timing has the durations; tests shorten them.
@@ -143,8 +144,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("%s is no state of a data directory", o.Local.Format)
 	case o.KnownBoots != nil && len(o.KnownBoots) != len(o.Nodes):
 		return fmt.Errorf("%d remembered boot counters for %d nodes", len(o.KnownBoots), len(o.Nodes))
-	case o.BulkBytesPerSecondMax < 0 || o.BulkBytesPerSecondMax > 0 && o.BulkBytesPerSecondMax < bulkBytesPerSecMin:
-		return fmt.Errorf("bulk at %d bytes per second; use 0 (no limit) or at least %d", o.BulkBytesPerSecondMax, bulkBytesPerSecMin)
+	case o.BulkBytesPerSecondMax < 0 || o.BulkBytesPerSecondMax > 0 && o.BulkBytesPerSecondMax < BulkBytesPerSecondMin:
+		return fmt.Errorf("bulk at %d bytes per second; use 0 (no limit) or at least %d", o.BulkBytesPerSecondMax, BulkBytesPerSecondMin)
 	}
 	return nil
 }
