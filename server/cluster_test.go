@@ -476,7 +476,10 @@ func TestReplicatedAfterPowerCut(t *testing.T) {
 }
 
 // status of a node's partition 0 of orders; the zero value while it does not serve.
-func (c *cluster) status(id int) (s api.Status) {
+func (c *cluster) status(id int) api.Status { return c.statusOf(id, 0) }
+
+// statusOf a node's group, by number.
+func (c *cluster) statusOf(id, group int) (s api.Status) {
 	resp, err := http.Get(fmt.Sprintf("http://%s/v1/cluster", c.config.Nodes[id].Listen.Client))
 	if err != nil {
 		return s
@@ -486,5 +489,5 @@ func (c *cluster) status(id int) (s api.Status) {
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		c.t.Fatal(err)
 	}
-	return answer.Nodes[id].Partitions[0]
+	return answer.Nodes[id].Partitions[group]
 }

@@ -23,7 +23,7 @@ import (
 //	20  format    u8   peer.Format
 //	21  zero      3 bytes
 //	24  boot      u64  counter of starts; the incarnation
-//	32  machine   36 bytes, the machine's boot id as text
+//	32  machine   36 bytes, as text: boot id of the machine when all groups were last recovered
 const (
 	nodeStateFile  = "node.state"
 	nodeStateBytes = 68
@@ -40,7 +40,8 @@ type directory struct {
 	replica     uint32
 	format      peer.Format
 	incarnation vsr.Incarnation
-	machine     string // boot id of the machine now
+	machine     string // as saved; it becomes machineNow only with settled
+	machineNow  string // boot id of the machine now
 	sameBoot    bool   // the machine has not restarted since this directory was last used
 }
 
@@ -86,7 +87,7 @@ func readDirectory(root string, c *Config, id int) (*directory, error) {
 		return nil, fmt.Errorf("read the machine's boot id: %w", err)
 	}
 	d := &directory{fs: journal.OS(root), cluster: c.ClusterID(), topics: c.TopicsDigest(), replica: uint32(id),
-		format: peer.FormatBlank, machine: strings.TrimSpace(string(machine))}
+		format: peer.FormatBlank, machineNow: strings.TrimSpace(string(machine))}
 	d.incarnation = vsr.Incarnation{Boot: 1, Nonce: nonce()}
 	file, payload, err := journal.OpenStateFile(d.fs, nodeStateFile, nodeStateBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +133,8 @@ func (d *directory) load(b []byte, cluster string) error {
 	}
 	d.format = peer.Format(b[20])
 	d.incarnation.Boot = le.Uint64(b[24:])
-	d.sameBoot = string(b[32:]) == d.machine
+	d.machine = string(b[32:])
+	d.sameBoot = d.machine == d.machineNow
 	return nil
 }
 
@@ -146,6 +148,16 @@ func (d *directory) encode() []byte {
 	le.PutUint64(b[24:], d.incarnation.Boot)
 	copy(b[32:], d.machine)
 	return b
+}
+
+// settled saves on which machine this directory is used, once what a restart of the machine means is
+// saved in every group: a start that ends before leaves it to the next one to find out.
+func (d *directory) settled() error {
+	if d.machine == d.machineNow {
+		return nil
+	}
+	d.machine = d.machineNow
+	return d.save()
 }
 
 func (d *directory) save() error {

@@ -50,8 +50,7 @@ func (n *node) tellFormatted() {
 // LinkUp tells every group that a peer can be reached.
 func (n *node) LinkUp(to int) {
 	n.recorder.Emit(wire.Event{Kind: wire.EventPeerUp, HasPeer: true, Peer: to})
-	n.link(to, true)
-	if n.isOpen() {
+	if n.link(to, true) {
 		n.toAll(vsr.Input{Kind: vsr.InLinkUp, Peer: uint8(to)})
 	}
 }
@@ -61,16 +60,17 @@ func (n *node) LinkDown(to int, refused bool) {
 	if !refused {
 		n.recorder.Emit(wire.Event{Kind: wire.EventPeerDown, HasPeer: true, Peer: to})
 	}
-	n.link(to, false)
-	if n.isOpen() {
+	if n.link(to, false) {
 		n.toAll(vsr.Input{Kind: vsr.InLinkDown, Peer: uint8(to), Refused: refused})
 	}
 }
 
-func (n *node) link(to int, up bool) {
+// link keeps whether a peer can be reached until the groups exist; true once they do, and are to be told.
+func (n *node) link(to int, up bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.linked[to] = up
+	return n.isOpen()
 }
 
 // Refused takes from a refused handshake what it tells, and says it once.

@@ -20,6 +20,10 @@ func (n *node) openGroups() error {
 			return fmt.Errorf("topic %s, partition %d: %w", g.topic.Name, g.index, err)
 		}
 	}
+	if err := n.dir.settled(); err != nil { // before any loop: nobody else saves the directory yet
+		return fmt.Errorf("save on which machine the data directory is used: %w", err)
+	}
+	n.open()
 	ctx, end := context.WithCancel(n.stopping)
 	context.AfterFunc(n.stopping, end)
 	for _, g := range n.groups {
@@ -28,22 +32,28 @@ func (n *node) openGroups() error {
 		n.wg.Go(func() { g.keepPrepared(ctx) })
 		n.wg.Go(func() { g.scrub(ctx) })
 	}
-	n.mu.Lock()
-	greeted := n.greeted
-	linked := append([]bool(nil), n.linked...)
-	close(n.opened)
-	n.mu.Unlock()
-	for id := range n.config.Nodes {
-		if inc, ok := greeted[id]; ok {
-			n.toAll(vsr.Input{Kind: vsr.InHello, Peer: uint8(id), Incarnation: inc})
-		}
-		if linked[id] {
-			n.toAll(vsr.Input{Kind: vsr.InLinkUp, Peer: uint8(id)})
-		}
-	}
 	n.tellFormatted()
 	n.wg.Go(func() { n.clock(ctx) })
 	return nil
+}
+
+// open lets peers reach the groups. Who was present before is told first, and under the lock: a peer
+// that comes back meanwhile would else be followed by its former self, and not be heard any more.
+// The inboxes have room: nobody else could post so far.
+func (n *node) open() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := range n.config.Nodes {
+		for _, g := range n.groups {
+			if inc, ok := n.greeted[id]; ok {
+				g.postInput(vsr.Input{Kind: vsr.InHello, Peer: uint8(id), Incarnation: inc})
+			}
+			if n.linked[id] {
+				g.postInput(vsr.Input{Kind: vsr.InLinkUp, Peer: uint8(id)})
+			}
+		}
+	}
+	close(n.opened)
 }
 
 // clock ticks every group. A group that is late gets one tick, not all that it missed.
