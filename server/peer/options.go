@@ -18,7 +18,7 @@ const (
 	dataFramesMax    = 512      // two pipelines; more would only keep pool buffers from others
 	dataBytesMax     = 64 << 20 // of the frames queued for one link
 	writeBytesMax    = 512 << 10
-	bulkJobsMax      = 64 // a pull has a handful of chunks in flight, each group at most one pull a peer
+	bulkJobsMax      = 256 // a pull has a handful of chunks in flight, each group at most one pull a peer; a full client table is 64 messages
 	sendfileBytesMax = 1 << 20
 	groupsMax        = 1 << 10
 	// BulkBytesPerSecondMin is the slowest pace: below it a link with one large frame looks dead.

@@ -296,7 +296,7 @@ func (r *Replica) tickAdoption() {
 		if r.tickFetch(f) {
 			return // the adopted log was cut: start over
 		}
-		waiting = waiting || f.tries > 2*r.cfg.Replicas
+		waiting = waiting || f.tries >= r.cfg.Replicas // everybody has been asked
 	}
 	if waiting && !a.waiting {
 		r.event(Event{Kind: EventWaiting, FromOp: r.log.head.Op + 1, ToOp: a.end.Op, Peer: NoPrimary, Reason: "no replica that can be reached holds an op of the adopted log"})
@@ -330,7 +330,7 @@ func (r *Replica) tickFetch(f *fetch) bool {
 	if r.primary(r.view) == r.cfg.Self && r.giveUp(f) {
 		return true
 	}
-	if f.tries > 0 && r.tick-f.tick < r.cfg.SuspectTicks/2 {
+	if f.tries > 0 && r.tick-f.tick < r.cfg.SuspectTicks/5 {
 		return false
 	}
 	if f.tries > 0 || f.peer == r.cfg.Self {
@@ -362,7 +362,7 @@ func (r *Replica) giveUp(f *fetch) bool {
 			denials++
 		}
 	}
-	if denials < r.quorum() || f.id.Op <= a.floor.Op || f.id.Op <= r.log.commit.Op {
+	if denials < r.quorum() || f.id.Op <= max(a.floor.Op, r.heard.Op, r.log.commit.Op) {
 		return false
 	}
 	end, ok := r.below(f.id)
@@ -425,6 +425,9 @@ func (r *Replica) onFetch(m *Message) {
 		return
 	}
 	damaged := id.Op > l.head.Op && id.Op <= max(l.top.Op, r.adopt.damage)
+	if id.Op <= l.commit.Op { // committed here, be it damaged or another one: no answer that could help to cut it
+		return
+	}
 	if !damaged && !r.saved.Wiped && r.saved.View == r.view && m.View == r.view {
 		r.send(from, Message{Kind: MsgNotHeld, Ack: id})
 	}

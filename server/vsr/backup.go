@@ -26,6 +26,7 @@ func (r *Replica) onPrepare(m *Message) {
 			return
 		}
 		r.follow.acked = ID{} // acknowledge again
+	case r.log.head.Op-r.log.stable.Op > r.cfg.RingOps: // this disk does not keep up: repair brings it when it does
 	case r.log.fits(h) && !r.stage.installing && h.Op <= m.Commit.Op+r.cfg.PipelineOps:
 		r.append(h, 0)
 	default:
@@ -64,7 +65,12 @@ func (r *Replica) onBeat(m *Message) {
 	f.head = m.Head
 	f.commit = max(f.commit, m.Commit.Op)
 	f.offset = m.Goal
-	r.send(from, Message{Kind: MsgBeatAck, Round: m.Round, Head: r.log.head, Ack: r.voucher(), Progress: r.log.head.Op, DiskFull: r.diskFull})
+	r.send(from, Message{Kind: MsgBeatAck, Round: m.Round, Head: r.log.head, Ack: r.voucher(), Progress: r.progress(), DiskFull: r.diskFull})
+}
+
+// progress moves while this replica catches up, whatever the way.
+func (r *Replica) progress() uint64 {
+	return r.log.head.Op + r.filled + (r.stage.next - r.stage.first)
 }
 
 // voucher is the gate in front of every prepare_ok, the primary's own included: the last op for

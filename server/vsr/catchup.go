@@ -50,18 +50,37 @@ func (r *Replica) tickCatchUp() {
 			return
 		}
 	}
-	if r.tick < p.retryAt || r.lead.leading && len(r.log.holes) == 0 {
+	if r.tick < p.retryAt {
 		return
 	}
 	r.forgetLostHole()
+	if r.pullHole() || r.lead.leading {
+		return
+	}
+	// What the primary does not give as prepares, being below what it remembers or cut off from here,
+	// somebody else has committed.
+	stands := r.missing() || r.tick-r.follow.movedAt >= r.cfg.StallTicks
 	switch gap := r.gap(); {
-	case len(r.log.holes) > 0 && r.tick >= p.holeAt:
-		r.startPull(r.log.holes[0].From, r.log.holes[0].To, true)
-	case gap > r.cfg.PipelineOps, gap > 0 && !r.normal():
+	case gap > r.cfg.PipelineOps, gap > 0 && (!r.normal() || stands):
 		r.startPull(r.pullFrom(), r.goal(), false)
 	default:
 		r.askPrepares()
 	}
+}
+
+// holeOps bounds one pull that closes a hole: each of its ops costs a sync.
+const holeOps = 128
+
+// pullHole asks for the lowest hole. Where nobody can close it now, or the disk has not yet, what else
+// is missing does not wait for it.
+func (r *Replica) pullHole() bool {
+	p := &r.pull
+	if len(r.log.holes) == 0 || r.tick < p.holeAt {
+		return false
+	}
+	hole := r.log.holes[0]
+	p.holeAt = r.tick + r.cfg.StallTicks
+	return r.startPull(hole.From, min(hole.To, hole.From+holeOps-1), true)
 }
 
 // forgetLostHole gives up a hole that every other replica has trimmed: this log, too, begins behind it.
@@ -126,17 +145,18 @@ func (r *Replica) choosePeer(want uint64, hole bool) int {
 	return best
 }
 
-func (r *Replica) startPull(from, target uint64, hole bool) {
+func (r *Replica) startPull(from, target uint64, hole bool) bool {
 	p := &r.pull
 	peer := r.choosePeer(from, hole)
 	if peer == NoPrimary || target < from {
-		return
+		return false
 	}
 	target = min(target, r.peers[peer].commit)
 	bulk := !hole && target-from >= r.cfg.RingOps
 	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt}
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
+	return true
 }
 
 func (r *Replica) pullMessage() Message {
@@ -230,6 +250,10 @@ func (r *Replica) doubtSuffix() {
 func (r *Replica) onChunkEnd(in *Input) {
 	p := &r.pull
 	if s := &r.stage; s.active && in.Round == s.no && int(in.Peer) == s.peer {
+		if !in.OK || s.tabled && in.ID.Op >= s.next {
+			r.resumeStaging("frames missing")
+			return
+		}
 		s.chunks++
 		s.owed = true
 		r.progressEpisode()
@@ -296,7 +320,7 @@ func (r *Replica) finishPull() {
 	p.failures, p.doubt, p.avoid, p.floor = 0, false, NoPrimary, 0
 	p.active, p.retryAt = false, 0
 	if p.hole { // the disk is still closing it
-		p.retryAt = r.tick + r.cfg.BeatTicks
+		p.holeAt = r.tick + r.cfg.StallTicks
 	}
 }
 
@@ -348,11 +372,33 @@ func (r *Replica) onAskPrepares(m *Message) {
 	}
 }
 
+// onDamaged takes note of damage that a reader met. Above commit the log ends below it, with what was
+// above on record: this replica vouches for it no more, and repair brings it again.
 func (r *Replica) onDamaged(op uint64) {
-	if op < r.log.start || op > r.log.commit.Op || !r.log.addHole(op) {
+	l := &r.log
+	if op < l.start || op > l.head.Op || r.stage.installing {
+		return
+	}
+	if op > l.commit.Op {
+		if r.lead.leading {
+			r.stepDown("own log is damaged above commit")
+		}
+		r.event(Event{Kind: EventHole, FromOp: op, ToOp: l.head.Op, Peer: NoPrimary, Reason: "damaged on disk above commit"})
+		r.cutKeeping(op-1, l.top)
+		return
+	}
+	if !l.addHole(op) {
 		return
 	}
 	r.event(Event{Kind: EventHole, FromOp: op, ToOp: op, Peer: NoPrimary, Reason: "damaged on disk"})
 }
 
-func (r *Replica) onFilled(id ID) { r.log.fillHole(id.Op) }
+func (r *Replica) onFilled(id ID) {
+	r.log.fillHole(id.Op)
+	r.filled++
+	if !r.pull.active || !r.pull.hole {
+		if n := len(r.log.holes); n == 0 || r.log.holes[0].From > id.Op+holeOps {
+			r.pull.holeAt = r.tick
+		}
+	}
+}

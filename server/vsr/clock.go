@@ -12,13 +12,14 @@ type following struct {
 	commit     uint64     // the highest commit it named in this view
 	headSince  uint64     // tick since which this replica's own head has stood still
 	headWas    uint64
+	movedAt    uint64 // tick at which it last moved
 	acked      ID     // last prepare_ok sent in this view
 	starting   uint64 // progress its last "starting" beat named
 }
 
 const ticksPerSecond = 100
 
-func (r *Replica) suspectFresh() { r.follow = following{headSince: r.tick} }
+func (r *Replica) suspectFresh() { r.follow = following{headSince: r.tick, movedAt: r.tick} }
 
 // heardPrimary restarts the timer.
 func (r *Replica) heardPrimary() {
@@ -53,7 +54,7 @@ func (r *Replica) tickClock() {
 	}
 	f.silent++
 	if r.log.head.Op != f.headWas {
-		f.headWas, f.headSince = r.log.head.Op, r.tick
+		f.headWas, f.headSince, f.movedAt = r.log.head.Op, r.tick, r.tick
 	}
 }
 

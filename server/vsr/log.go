@@ -15,6 +15,7 @@ type log struct {
 	top     ID                // head, or the highest damaged op that the disk may have held above it
 	stable  ID                // written (and, where asked, synced) up to here; at most head
 	holes   []OpRange         // damaged ops at or below commit, ascending, disjoint
+	clock   int64             // timestamp of head, or the highest known below it
 	start   uint64            // first op the log holds
 }
 
@@ -51,6 +52,7 @@ func (l *log) append(h *Header) {
 	l.headers[h.Op%windowOps] = *h
 	l.head = h.ID()
 	l.offset = h.NextOffset()
+	l.clock = max(l.clock, h.Timestamp)
 	if l.head.Op > windowOps && l.known < l.head.Op-windowOps {
 		l.known = l.head.Op - windowOps
 	}

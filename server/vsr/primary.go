@@ -5,7 +5,7 @@ type leadership struct {
 	leading   bool
 	startHead uint64 // head at which the view started; requests wait until it has committed
 	acks      [ReplicasMax]uint64
-	acked     [ReplicasMax]uint64 // progress each backup last told
+	progress  [ReplicasMax]uint64 // what each backup last told of its catching up
 	echoed    [ReplicasMax]uint64 // highest beat round each backup has answered
 	heardAt   [ReplicasMax]uint64
 	full      [ReplicasMax]bool
@@ -31,7 +31,7 @@ type reader struct {
 }
 
 func (l *leadership) forget(peer int) {
-	l.acks[peer], l.acked[peer], l.echoed[peer] = 0, 0, 0
+	l.acks[peer], l.progress[peer], l.echoed[peer] = 0, 0, 0
 }
 
 func (r *Replica) startLeading() {
@@ -91,13 +91,34 @@ func (r *Replica) tickLead() {
 	switch {
 	case r.answering(r.cfg.SuspectTicks) < r.quorum():
 		r.stepDown("no quorum answers")
-	case r.tick-l.commitAt >= patience:
+	case r.tick-l.commitAt >= patience && r.refusal() == 0:
 		r.stepDown("no commit, and no backup makes progress")
 	case r.tick-l.syncedAt >= patience:
 		r.stepDown("own sync does not return")
 	case r.diskFull && r.spacious() >= r.quorum():
 		r.stepDown("own disk is full")
 	}
+}
+
+// refusal is why nothing new may be appended whoever leads, or 0: no quorum has space, or the only
+// replica has damage that nobody can mend.
+func (r *Replica) refusal() Outcome {
+	full, space := 0, 0
+	for i := range r.cfg.Replicas {
+		switch {
+		case i == r.cfg.Self && r.diskFull, i != r.cfg.Self && r.lead.full[i]:
+			full++
+		case i == r.cfg.Self, r.tick-r.lead.heardAt[i] < r.cfg.SuspectTicks:
+			space++
+		}
+	}
+	if full > 0 && space < r.quorum() {
+		return OutcomeDiskFull
+	}
+	if r.cfg.Replicas == 1 && len(r.log.holes) > 0 {
+		return OutcomeBusy
+	}
+	return 0
 }
 
 // answering counts replicas that answered a beat within so many ticks, itself included.
@@ -140,8 +161,8 @@ func (r *Replica) onBeatAck(m *Message) {
 	l.heardAt[from] = r.tick
 	l.echoed[from] = max(l.echoed[from], m.Round)
 	l.full[from] = m.DiskFull
-	if m.Progress > l.acked[from] {
-		l.acked[from] = m.Progress
+	if m.Progress != l.progress[from] {
+		l.progress[from] = m.Progress
 		l.commitAt = r.tick // a quorum is being made
 	}
 	r.onPrepareOK(from, m.View, m.Ack)

@@ -30,6 +30,7 @@ type Replica struct {
 	pull     pull
 	serve    [ReplicasMax]serving
 	stage    staging
+	filled   uint64 // holes closed by this incarnation
 	kept     keptOps
 	wiped    wipedRecovery
 	waiting  []waiter
@@ -75,8 +76,12 @@ func (r *Replica) loadLog(b Boot) {
 		base = b.Commit
 	}
 	l.commit, l.head, l.offset, l.known = base, base, b.Offset, base.Op
+	for i := range b.Table.Entries {
+		l.clock = max(l.clock, b.Table.Entries[i].Last.Timestamp)
+	}
 	for i := range b.Tail {
 		h := &b.Tail[i]
+		l.clock = max(l.clock, h.Timestamp)
 		if h.Op <= base.Op {
 			l.headers[h.Op%windowOps] = *h
 			continue
@@ -327,7 +332,8 @@ func (r *Replica) onHello(in *Input) {
 	r.change.forget(int(in.Peer))
 	r.election.forget(int(in.Peer))
 	r.wiped.forget(int(in.Peer))
-	r.serve[in.Peer] = serving{}
+	busy := r.serve[in.Peer].busy
+	r.serve[in.Peer] = serving{busy: busy, stale: busy}
 	if r.pull.active && r.pull.peer == int(in.Peer) {
 		r.endPull("the serving node restarted")
 	}

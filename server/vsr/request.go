@@ -1,5 +1,7 @@
 package vsr
 
+import "fmt"
+
 // waiter is a request that waits for a primary, for the view's inherited ops to commit, or for room
 // in the pipeline.
 type waiter struct {
@@ -87,7 +89,7 @@ func (r *Replica) busyWith() string {
 	case !r.lead.leading:
 		return "no primary yet"
 	case r.log.commit.Op < r.lead.startHead:
-		return "a quorum is catching up on what the view inherited"
+		return fmt.Sprintf("a quorum is catching up on what the view inherited: op %d of %d is committed", r.log.commit.Op, r.lead.startHead)
 	}
 	return "the pipeline is full"
 }
@@ -103,6 +105,13 @@ func (r *Replica) admit(w *waiter) bool {
 	if r.diskFull {
 		r.reply(w.token, OutcomeDiskFull, nil, "")
 		return true
+	}
+	if o := r.refusal(); o != 0 {
+		r.reply(w.token, o, nil, "the log cannot take more: see /health")
+		return true
+	}
+	if r.stage.active { // a primary that was still taking over a chain when its view started
+		return false
 	}
 	if r.log.head.Op+1 > r.log.commit.Op+r.cfg.PipelineOps {
 		return false
@@ -153,9 +162,7 @@ func (r *Replica) prepare(w *waiter) {
 	h.Parent, h.Cluster, h.Group = l.head.Sum, r.cfg.Cluster, r.cfg.Group
 	h.View, h.Op, h.BaseOffset = r.view, l.head.Op+1, l.offset
 	h.Timestamp = w.now
-	if before := l.at(l.head.Op); before != nil {
-		h.Timestamp = max(h.Timestamp, before.Timestamp)
-	}
+	h.Timestamp = max(h.Timestamp, l.clock)
 	r.cfg.Seal(&h)
 	r.append(&h, w.token)
 	r.park(h.ID(), w.token)

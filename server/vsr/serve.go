@@ -10,6 +10,7 @@ type serving struct {
 	allowed uint64 // chunks that the peer has room for
 	sent    uint64 // chunks
 	busy    bool   // one is being sent
+	stale   bool   // and it is of an earlier pull
 	bulk    bool
 	usedAt  uint64
 }
@@ -41,7 +42,7 @@ func (r *Replica) onPull(m *Message) {
 		r.send(from, Message{Kind: MsgPullRefused, Round: m.Round, FromOp: earliest})
 		return
 	}
-	*s = serving{active: true, no: m.Round, cursor: m.FromOp, target: target, allowed: min(m.Window, 2*repairChunks), bulk: m.Bulk, usedAt: r.tick, busy: s.busy}
+	*s = serving{active: true, no: m.Round, cursor: m.FromOp, target: target, allowed: min(m.Window, 2*repairChunks), bulk: m.Bulk, usedAt: r.tick, busy: s.busy, stale: s.busy}
 	r.pump(from)
 }
 
@@ -52,7 +53,7 @@ func (r *Replica) serveChain(m *Message) {
 		r.send(int(m.From), Message{Kind: MsgPullRefused, Round: m.Round})
 		return
 	}
-	*s = serving{active: true, no: m.Round, cursor: l.start, target: l.commit.Op, allowed: min(m.Window, 2*repairChunks), bulk: true, usedAt: r.tick, busy: s.busy}
+	*s = serving{active: true, no: m.Round, cursor: l.start, target: l.commit.Op, allowed: min(m.Window, 2*repairChunks), bulk: true, usedAt: r.tick, busy: s.busy, stale: s.busy}
 	r.sendTable(int(m.From), m.Round)
 	r.pump(int(m.From))
 }
@@ -69,8 +70,9 @@ func (r *Replica) pump(peer int) {
 
 func (r *Replica) onServed(in *Input) {
 	s := &r.serve[in.Peer]
-	s.busy = false
-	if !s.active || in.Round != s.no {
+	stale := s.stale
+	s.busy, s.stale = false, false
+	if stale || !s.active || in.Round != s.no {
 		r.pump(int(in.Peer))
 		return
 	}

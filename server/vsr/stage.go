@@ -21,6 +21,7 @@ type staging struct {
 	chunks     uint64
 	owed       bool
 	movedAt    uint64
+	resumed    int
 }
 
 // startStaging asks peer for its whole chain.
@@ -36,6 +37,9 @@ func (r *Replica) startStaging(peer int) {
 
 func (r *Replica) stageMessage() Message {
 	s := &r.stage
+	if s.tabled {
+		return Message{Kind: MsgPull, Round: s.no, FromOp: s.next, ToOp: s.table.ID.Op, Window: s.chunks + transferChunks, Bulk: true}
+	}
 	return Message{Kind: MsgPull, Round: s.no, FromOp: r.log.head.Op + 1, ToOp: max(r.heard.Op, r.log.head.Op+1),
 		Window: s.chunks + transferChunks, Bulk: true, Staged: true}
 }
@@ -96,6 +100,10 @@ func (r *Replica) onStagedFrame(h *Header) {
 		r.dropStaging("the chain that was offered is broken")
 		return
 	}
+	if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && h.Op <= r.log.commit.Op && have != h.ID() {
+		r.fence("the chain that was offered differs from this log at a committed op")
+		return
+	}
 	s.headers[h.Op%windowOps] = *h
 	s.head, s.offset, s.movedAt = h.ID(), h.NextOffset(), r.tick
 	s.next++
@@ -130,16 +138,39 @@ func (r *Replica) settleStaging() {
 
 func (r *Replica) tickStaging() {
 	if s := &r.stage; s.active && !s.installing && r.tick-s.movedAt >= r.cfg.StallTicks {
-		r.dropStaging("no progress")
+		r.resumeStaging("no progress")
 	}
 }
 
 // leaveStaging gives up what a peer that is gone was sending.
 func (r *Replica) leaveStaging(peer int) {
 	if s := &r.stage; s.active && s.peer == peer && !s.installing {
-		r.dropStaging("the serving node is gone")
+		r.resumeStaging("the serving node is gone")
 	}
 }
+
+// resumeStaging goes on behind the last op staged, from anybody who has it: the rest of the chain is
+// committed ops like any others.
+func (r *Replica) resumeStaging(why string) {
+	s := &r.stage
+	if s.installing {
+		return
+	}
+	r.pull.avoid = s.peer
+	peer := r.choosePeer(s.table.ID.Op, false)
+	if !s.tabled || peer == NoPrimary || s.resumed >= stagingResumes {
+		r.dropStaging(why)
+		return
+	}
+	r.brokenEpisode(why)
+	r.pull.no++
+	s.resumed++
+	s.no, s.peer, s.chunks, s.owed, s.movedAt = r.pull.no, peer, 0, false, r.tick
+	r.send(peer, r.stageMessage())
+}
+
+// stagingResumes bounds how often one chain is gone on with before it is asked for anew.
+const stagingResumes = 16
 
 // dropStaging gives up what was staged; the log has not changed.
 func (r *Replica) dropStaging(why string) {
@@ -161,6 +192,7 @@ func (r *Replica) onInstalled() {
 		l.known = max(l.known, s.head.Op-windowOps)
 	}
 	copy(l.headers[:], s.headers)
+	l.clock = max(r.log.clock, s.headers[s.head.Op%windowOps].Timestamp)
 	r.log = l
 	r.tab = newTable(r.cfg.SessionsMax, s.table)
 	r.stage = staging{}

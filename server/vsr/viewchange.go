@@ -265,5 +265,8 @@ func (r *Replica) enterView() {
 		r.follow.missingNow, r.follow.restarted = true, true
 		return
 	}
+	if r.stage.active && !r.stage.installing { // its log is what the view is about
+		r.dropStaging("leads")
+	}
 	r.startLeading()
 }

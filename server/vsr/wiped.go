@@ -13,8 +13,15 @@ type wipedRecovery struct {
 type told struct {
 	given, leading bool
 	wiped          bool // it has forgotten something itself; answers then say so
-	view           uint64
+	view, logView  uint64
 	head           ID
+}
+
+func (t *told) longerThan(u *told) bool {
+	if t.logView != u.logView {
+		return t.logView > u.logView
+	}
+	return t.head.Op > u.head.Op
 }
 
 func (w *wipedRecovery) forget(peer int) { w.told[peer] = told{}; w.need = ID{} }
@@ -59,7 +66,7 @@ func (r *Replica) onTellHead(m *Message) {
 	if !r.saved.Wiped || w.need != (ID{}) {
 		return
 	}
-	w.told[m.From] = told{given: true, leading: m.Leading, wiped: m.Missing, view: m.View, head: m.Head}
+	w.told[m.From] = told{given: true, leading: m.Leading, wiped: m.Missing, view: m.View, logView: m.LogView, head: m.Head}
 	r.startFromLoss()
 	given, highest, primary := 0, uint64(0), NoPrimary
 	for i := range r.cfg.Replicas {
@@ -82,10 +89,12 @@ func (r *Replica) onTellHead(m *Message) {
 
 // startFromLoss lets a replicated topic go on after so many machines lost power at once that no quorum
 // remembers what it acknowledged. Only with every replica present is it certain that nobody knows
-// more; then the pre-vote finds the longest log, as ever. Acknowledged ops may be gone, and an event
+// more. The longest log of all is trusted first and the others only once it is; then the pre-vote
+// finds it, as ever. Acknowledged ops may be gone, and an event
 // says so. A directory that was lost as a whole is never forgiven this way.
 func (r *Replica) startFromLoss() {
-	remember := 0
+	remember, best := 0, told{given: true, wiped: true, logView: r.saved.LogView, head: r.log.head}
+	bestID := r.cfg.Self
 	for i := range r.cfg.Replicas {
 		t := &r.wiped.told[i]
 		if i == r.cfg.Self {
@@ -97,6 +106,12 @@ func (r *Replica) startFromLoss() {
 		if !t.wiped {
 			remember++
 		}
+		if t.longerThan(&best) || !best.longerThan(t) && i < bestID {
+			best, bestID = *t, i
+		}
+	}
+	if bestID != r.cfg.Self && best.wiped {
+		return // the longest log first: nobody may elect without it
 	}
 	if remember < r.quorum() && r.saved.Kept > 0 {
 		r.trustAgain(r.log.head.Op, "acknowledged ops may be lost: too many replicas lost un-synced writes together; goes on with what is left")
