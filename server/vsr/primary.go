@@ -93,7 +93,7 @@ func (r *Replica) tickLead() {
 		r.stepDown("no quorum answers")
 	case r.tick-l.commitAt >= patience && r.refusal() == 0:
 		r.stepDown("no commit, and no backup makes progress")
-	case r.tick-l.syncedAt >= patience:
+	case r.tick-l.syncedAt >= patience && !r.diskFull:
 		r.stepDown("own sync does not return")
 	case r.diskFull && r.spacious() >= r.quorum():
 		r.stepDown("own disk is full")

@@ -174,6 +174,9 @@ const stagingResumes = 16
 
 // dropStaging gives up what was staged; the log has not changed.
 func (r *Replica) dropStaging(why string) {
+	if r.stage.installing { // decided: it will be in place
+		return
+	}
 	r.emit(Effect{Kind: EffStageDrop})
 	r.pull.peer = r.stage.peer
 	r.stage = staging{}

@@ -1,0 +1,177 @@
+package vsr
+
+import "testing"
+
+// These hold what a review of every rule found, each an execution that broke one.
+
+func (c *chain) grow(n int, view uint64) {
+	for range n {
+		c.add(view)
+	}
+}
+
+// A replica that has committed an op and then met damage in it must not deny it: with others that
+// never had it, its denial would cut an acknowledged op.
+func TestNoDenialOfCommittedDamage(t *testing.T) {
+	var c chain
+	c.grow(20, 1)
+	g := newRig(t, 1, State{View: 2, LogView: 2}, c, 20)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 20}})
+	g.hear(0, 2, Message{Kind: MsgFetch, Ack: c.id(20)})
+	if denials := g.take(MsgNotHeld); len(denials) != 0 {
+		t.Errorf("denied %v, which is committed here", denials[0].Ack)
+	}
+	g.hear(0, 2, Message{Kind: MsgFetch, Ack: ID{21, 99}})
+	if len(g.take(MsgNotHeld)) != 1 {
+		t.Error("did not deny an op that it never had")
+	}
+}
+
+// A hole that the only peer has trimmed must not keep the replica from everything else it lacks.
+func TestHoleDoesNotStopCatchingUp(t *testing.T) {
+	var all chain
+	all.grow(1000, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, all[:20], 20)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 20}})
+	g.step(Input{Kind: InLinkDown, Peer: 2})
+	asked := map[uint64]int{}
+	for range 500 {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: all.id(1000), Head: all.id(1000)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			asked[m.FromOp]++
+			if m.FromOp == 20 {
+				g.hear(1, 1, Message{Kind: MsgPullRefused, Round: m.Round, FromOp: 21})
+			}
+		}
+	}
+	if asked[21] == 0 {
+		t.Errorf("never asked for op 21 on; asked %v", asked)
+	}
+}
+
+// A primary remembers a window of headers only. A backup that asks for prepares below it gets nothing,
+// and must turn to a pull.
+func TestPullWherePreparesDoNotCome(t *testing.T) {
+	var all chain
+	all.grow(1000, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, all[:904], 880)
+	asks, pulls := 0, 0
+	for range 400 {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: all.id(1000), Head: all.id(1000)})
+		g.tick(1)
+		for _, m := range g.sent {
+			switch m.Kind {
+			case MsgAskPrepares:
+				asks++
+			case MsgPull:
+				pulls++
+			}
+		}
+		g.sent = nil
+	}
+	if pulls == 0 {
+		t.Errorf("asked for prepares %d times and never for a pull", asks)
+	}
+}
+
+// lead makes the rig's replica primary of view 1 with a quorum of answers of the kind given.
+func leadingRig(t *testing.T, full bool) (*rig, func(ticks int)) {
+	var c chain
+	c.grow(20, 1)
+	g := newRig(t, 1, State{}, c, 20)
+	g.r.view, g.r.saved, g.r.asked = 1, State{View: 1, LogView: 1}, State{View: 1, LogView: 1}
+	g.r.enterView()
+	return g, func(ticks int) {
+		for range ticks {
+			g.tick(1)
+			for _, m := range g.take(MsgBeat) {
+				g.hear(int(m.To), 1, Message{Kind: MsgBeatAck, Commit: c.id(20), Round: m.Round, Head: c.id(20), Ack: c.id(20), Progress: 20, DiskFull: full})
+			}
+		}
+	}
+}
+
+// Where no quorum has space a client hears so; the primary does not stamp, and no view is raised.
+func TestFullQuorumIsSaid(t *testing.T) {
+	g, pass := leadingRig(t, true)
+	pass(10)
+	before := g.r.log.head
+	g.step(Input{Kind: InRegister, Token: 9, Header: Header{Client: Client{1, 2}}})
+	var outcomes []Outcome
+	for _, e := range g.effects {
+		if e.Kind == EffReply {
+			outcomes = append(outcomes, e.Outcome)
+		}
+	}
+	if len(outcomes) != 1 || outcomes[0] != OutcomeDiskFull || g.r.log.head != before {
+		t.Errorf("outcomes %v, head %d", outcomes, g.r.log.head.Op)
+	}
+	pass(300)
+	if !g.r.lead.leading {
+		t.Error("stepped down")
+	}
+}
+
+// A backup that takes over a chain, or closes holes, makes progress though its head stands.
+func TestEveryCatchingUpIsProgress(t *testing.T) {
+	g, pass := leadingRig(t, false)
+	pass(10)
+	g.step(Input{Kind: InRegister, Token: 9, Header: Header{Client: Client{1, 2}}})
+	for i := range uint64(400) {
+		g.tick(1)
+		for _, m := range g.take(MsgBeat) {
+			g.hear(int(m.To), 1, Message{Kind: MsgBeatAck, Round: m.Round, Progress: 20 + i})
+		}
+	}
+	if !g.r.lead.leading {
+		t.Error("stepped down while a quorum was being made")
+	}
+	for range 400 {
+		g.tick(1)
+		for _, m := range g.take(MsgBeat) {
+			g.hear(int(m.To), 1, Message{Kind: MsgBeatAck, Round: m.Round, Progress: 20})
+		}
+	}
+	if g.r.lead.leading {
+		t.Error("leads on without a commit and without progress")
+	}
+}
+
+// Damage above commit: the log ends below it, and the replica vouches for it no more.
+func TestDamageAboveCommit(t *testing.T) {
+	var c chain
+	c.grow(20, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 15)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 18}})
+	if v := g.r.voucher(); v != c.id(17) {
+		t.Errorf("vouches for op %d", v.Op)
+	}
+	if g.r.log.top.Op != 20 {
+		t.Errorf("forgot that ops up to 20 were held: top %d", g.r.log.top.Op)
+	}
+	g.hear(2, 1, Message{Kind: MsgFetch, Ack: c.id(19)})
+	if len(g.take(MsgNotHeld)) != 0 {
+		t.Error("denies what it may have vouched for")
+	}
+}
+
+// After a blackout of a replicated topic the longest log is trusted first.
+func TestLongestLogFirstAfterLoss(t *testing.T) {
+	var c chain
+	c.grow(10, 3)
+	g := newRig(t, 0, State{View: 3, LogView: 3, Wiped: true, Kept: 3}, c[:5], 3)
+	tell := func(from int, head uint64, wiped bool) {
+		g.hear(from, 3, Message{Kind: MsgTellHead, Commit: c.id(3), Head: c.id(head), Missing: wiped})
+	}
+	tell(1, 5, true)
+	tell(2, 10, true)
+	g.tick(20)
+	if !g.r.saved.Wiped {
+		t.Fatal("trusted itself before the longest log was")
+	}
+	tell(2, 10, false)
+	if g.r.saved.Wiped {
+		t.Error("waits on though the longest log is trusted")
+	}
+}
