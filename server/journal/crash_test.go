@@ -194,8 +194,8 @@ func (d *driver) open(sameBoot bool) *journal.Recovered {
 	d.acked, d.most, d.cutTo = len(d.frames), len(d.frames), -1
 	d.states = []journal.State{r.State}
 	d.tables = nil
-	if r.Table != nil {
-		d.tables = []uint64{r.Table.ID.Op}
+	if r.Table() != nil {
+		d.tables = []uint64{r.Table().ID.Op}
 	}
 	return r
 }
@@ -230,12 +230,12 @@ func (d *driver) check(r *journal.Recovered) {
 	if !contains(d.states, r.State) {
 		d.fatalf("state %+v, saved %+v", r.State, d.states)
 	}
-	if len(d.tables) > 0 && d.acked > 0 && r.Table == nil && len(d.tables) == 1 {
+	if len(d.tables) > 0 && d.acked > 0 && r.Table() == nil && len(d.tables) == 1 {
 		// A single table whose save was under way may be missing.
 		d.note("no table")
 	}
-	if r.Table != nil && !contains(d.tables, r.Table.ID.Op) {
-		d.fatalf("table of op %d, saved %v", r.Table.ID.Op, d.tables)
+	if r.Table() != nil && !contains(d.tables, r.Table().ID.Op) {
+		d.fatalf("table of op %d, saved %v", r.Table().ID.Op, d.tables)
 	}
 	d.checkTail(r)
 }

@@ -293,8 +293,15 @@ type Keep struct {
 	LeaseBytes int64  // yet no lease holds more than so many bytes beyond Bytes
 }
 
-// Retain removes whole segments that nothing in k asks to keep, oldest first, and returns how many.
+// Retain removes whole segments that nothing in k asks to keep, oldest first, and returns how many. It
+// keeps what a start replays that has to fall back on the older checkpoint; while there is only one, that
+// is the log from its beginning.
 func (l *Log) Retain(k Keep) (segments int, err error) {
+	older, ok := l.fallback()
+	if !ok {
+		return 0, l.failed()
+	}
+	k.From = min(k.From, older)
 	from, total := uint64(0), int64(0)
 	l.mu.Lock()
 	for _, s := range l.segments {

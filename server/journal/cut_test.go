@@ -250,12 +250,12 @@ func TestTables(t *testing.T) {
 		x.must(x.log.SaveTable(journal.Table{ID: h.ID(), NextOffset: h.NextOffset(), Bytes: payload(op*1000, uint64(op))}))
 	}
 	x.crash()
-	if x.rec.Table == nil || x.rec.Table.ID != x.frames[19].Header.ID() || x.rec.Table.NextOffset != 20 || string(x.rec.Table.Bytes) != string(payload(20000, 20)) {
+	if x.rec.Table() == nil || x.rec.Table().ID != x.frames[19].Header.ID() || x.rec.Table().NextOffset != 20 || string(x.rec.Table().Bytes) != string(payload(20000, 20)) {
 		t.Fatal("the newest table is not the one that was saved last")
 	}
 	x.fs.Rot(dir+"/table-00000000000000000020.tab", 10000, 1)
 	x.crash()
-	if x.rec.Table == nil || x.rec.Table.ID.Op != 15 || len(x.rec.Findings) == 0 {
+	if x.rec.Table() == nil || x.rec.Table().ID.Op != 15 || len(x.rec.Findings) == 0 {
 		t.Fatal("a rotten table is not skipped for the one before")
 	}
 	names, err := x.fs.List(dir)

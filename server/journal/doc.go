@@ -21,7 +21,7 @@
 //	start                 two copies of where the log begins, by trims and installs
 //	<first op>.seg        20 decimal digits; frames back to back from byte 0, zeros after the last
 //	<first op>.idx        the index of a sealed segment
-//	table-<op>.tab        a checkpoint of the client table; the two newest are kept
+//	table-<op>.tab        a checkpoint of the client table; two are kept, and the log above the older
 //	next.seg, next-N.seg  zero-filled segments ahead of use
 //	*.tmp                 half-made files, removed at Open
 //

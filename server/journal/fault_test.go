@@ -54,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 	x.crash()
 	x.wantEnd(full, full)
 	x.wantHeld(1, full)
-	if x.rec.State.View != 9 || x.rec.Table != nil {
+	if x.rec.State.View != 9 || x.rec.Table() != nil {
 		t.Fatalf("%+v", x.rec)
 	}
 	x.must(x.log.Cut(full - 3)) // a view change needs no space

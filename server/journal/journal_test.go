@@ -106,7 +106,7 @@ func TestOnTheRealFileSystem(t *testing.T) {
 	check(l, 100)
 	must(t, l.Close())
 	l, r = mustOpen(t, o)
-	if r.Held != all[99].Header.ID() || r.State.View != 3 || string(r.Table.Bytes) != "table" || len(r.Holes) != 0 || len(r.Tail) != 16 {
+	if r.Held != all[99].Header.ID() || r.State.View != 3 || string(r.Table().Bytes) != "table" || len(r.Holes) != 0 || len(r.Tail) != 16 {
 		t.Fatalf("reopened: %+v", r)
 	}
 	check(l, 100)

@@ -30,6 +30,7 @@ type Log struct {
 	unsynced []*segment // dirty segments, oldest first
 	sealed   []*segment // sealed segments without an index, oldest first
 	dirDirty bool       // a segment got its name since the directory was synced
+	tables   []uint64   // ops of the readable checkpoints, rising; tablesKept at most once one was saved
 	iov      [][]byte
 
 	// prepareMu serialises the making of files ahead of use; it is held for whole files.

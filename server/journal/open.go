@@ -41,7 +41,7 @@ func (l *Log) open(o *Options, r *Recovered) error {
 	if err := l.openIdentity(o, r, len(firsts) > 0); err != nil {
 		return err
 	}
-	r.Table = l.newestTable(names, r)
+	l.readTables(names, r)
 	rec := &recovery{log: l, r: r, o: o, firsts: firsts}
 	if err := rec.run(names); err != nil {
 		return err

@@ -80,12 +80,12 @@ type Recovered struct {
 	TopUnknown bool  // the mark was lost and the log ends in damage: ops above Top may have been acknowledged
 	WasFenced  bool  // the last run fenced itself; what was above the mark is dropped. Stays until Unfence
 
-	Start uint64    // first op of the log
-	Held  vsr.ID    // end of the log: Append goes on at Held.Op+1; holes may be below
-	Top   uint64    // the highest op that the log may have contained; ops above Held are damaged
-	Tail  []TailOp  // the last Pipeline ops up to Top, rising
-	Holes []OpRange // damaged ops at or below Held, rising, to be filled
-	Table *Table    // newest readable checkpoint of the client table, or nil
+	Start  uint64    // first op of the log
+	Held   vsr.ID    // end of the log: Append goes on at Held.Op+1; holes may be below
+	Top    uint64    // the highest op that the log may have contained; ops above Held are damaged
+	Tail   []TailOp  // the last Pipeline ops up to Top, rising
+	Holes  []OpRange // damaged ops at or below Held, rising, to be filled
+	Tables []Table   // readable checkpoints of the client table, rising by op; see Table
 
 	RewrittenOps uint64 // ops above the mark that were written again
 	CutBytes     int64  // bytes that were not zero beyond the end of the log and were cut

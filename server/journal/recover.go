@@ -107,7 +107,7 @@ func (rec *recovery) begin(first uint64) scanState {
 	if s := rec.log.start; rec.log.startFile != nil && s.known {
 		known = append(known, s.Base)
 	}
-	if t := rec.r.Table; t != nil {
+	for _, t := range rec.r.Tables {
 		known = append(known, Base{t.ID, t.NextOffset})
 	}
 	if m := rec.r.Mark; m.SumKnown {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -81,8 +81,9 @@ func decodeTable(b []byte, cluster uint64, group uint32) (*Table, error) {
 	return &Table{ID: vsr.ID{Op: le.Uint64(b[32:]), Sum: le.Uint64(b[40:])}, NextOffset: le.Uint64(b[48:]), Bytes: payload}, nil
 }
 
-// SaveTable makes a checkpoint durable and removes all but the two newest. After ErrDiskFull nothing
-// was changed.
+// SaveTable makes a checkpoint durable and removes all but it and the one before: a start falls back
+// on that when this one has rotted, or the log is damaged below it. After ErrDiskFull nothing was
+// changed.
 func (l *Log) SaveTable(t Table) error {
 	if err := l.failed(); err != nil {
 		return err
@@ -98,13 +99,32 @@ func (l *Log) SaveTable(t Table) error {
 	if err != nil {
 		return l.fail(fault(l.dir, "read", err))
 	}
-	ops := tableOps(names)
-	for _, op := range ops[:max(0, len(ops)-tablesKept)] {
+	l.keepTables(t.ID.Op)
+	for _, op := range tableOps(names) {
+		if slices.Contains(l.tables, op) {
+			continue
+		}
 		if err := removeIfThere(l.fs, l.tableName(op)); err != nil {
 			return l.fail(err)
 		}
 	}
 	return nil
+}
+
+// keepTables notes that a checkpoint was saved, and which others are worth keeping: what cannot be read
+// is not, nor is one of an op that the log has lost.
+func (l *Log) keepTables(op uint64) {
+	below, _ := slices.BinarySearch(l.tables, op)
+	l.tables = append(l.tables[max(0, below-tablesKept+1):below:below], op)
+}
+
+// fallback returns the op of the checkpoint that a start needs when the newest is of no use; false
+// while there is none.
+func (l *Log) fallback() (op uint64, ok bool) {
+	if len(l.tables) < tablesKept {
+		return 0, false
+	}
+	return l.tables[0], true
 }
 
 // tableOps returns the ops of the checkpoints among names, rising.
@@ -115,20 +135,30 @@ func tableOps(names []string) []uint64 {
 			ops = append(ops, op)
 		}
 	}
-	sort.Slice(ops, func(i, j int) bool { return ops[i] < ops[j] })
+	slices.Sort(ops)
 	return ops
 }
 
-// newestTable reads the newest checkpoint that is valid.
-func (l *Log) newestTable(names []string, r *Recovered) *Table {
-	ops := tableOps(names)
-	for i := len(ops) - 1; i >= 0; i-- {
-		name := l.tableName(ops[i])
+// readTables reads the checkpoints that are valid.
+func (l *Log) readTables(names []string, r *Recovered) {
+	for _, op := range tableOps(names) {
+		name := l.tableName(op)
 		t, err := l.readTable(name)
-		if err == nil && t.ID.Op == ops[i] {
-			return t
+		if err != nil || t.ID.Op != op {
+			r.find("%s is skipped: %v", name, err)
+			continue
 		}
-		r.find("%s is skipped: %v", name, err)
+		r.Tables, l.tables = append(r.Tables, *t), append(l.tables, op)
+	}
+}
+
+// Table returns the newest checkpoint of an op that is held, or nil. One above Held is of no use before
+// the log has grown there again.
+func (r *Recovered) Table() *Table {
+	for i := len(r.Tables) - 1; i >= 0; i-- {
+		if r.Tables[i].ID.Op <= r.Held.Op {
+			return &r.Tables[i]
+		}
 	}
 	return nil
 }

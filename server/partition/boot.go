@@ -44,12 +44,15 @@ func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 // load reads what the state machine must know of the log.
 func load(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int) (vsr.Boot, error) {
 	b := vsr.Boot{Start: rec.Start}
-	if tableOp(rec)+1 < rec.Start { // before anything is changed
-		return b, fmt.Errorf("%w: the log begins at op %d and is whole up to op %d, and no checkpoint between tells who had written what below", ErrTableLost, rec.Start, rec.Held.Op)
+	if err := tableReaches(rec); err != nil { // before anything is changed
+		return b, err
 	}
 	commit := knownCommit(rec, pipeline)
 	held, top, err := cutDamage(log, rec)
 	if err != nil {
+		return b, err
+	}
+	if err := tableReaches(rec); err != nil {
 		return b, err
 	}
 	commit = min(commit, held)
@@ -108,10 +111,18 @@ func knownCommit(rec *journal.Recovered, pipeline uint64) uint64 {
 // tableOp is the op of the checkpoint, or 0 where none can be used: one of an op that is damaged now
 // is of no use, since the log will end below it.
 func tableOp(rec *journal.Recovered) uint64 {
-	if rec.Table == nil || rec.Table.ID.Op > rec.Held.Op {
-		return 0
+	if t := rec.Table(); t != nil {
+		return t.ID.Op
 	}
-	return rec.Table.ID.Op
+	return 0
+}
+
+// tableReaches tells whether checkpoint and log together tell of every op.
+func tableReaches(rec *journal.Recovered) error {
+	if tableOp(rec)+1 >= rec.Start {
+		return nil
+	}
+	return fmt.Errorf("%w: the log begins at op %d and is whole up to op %d, and no checkpoint between tells who had written what below", ErrTableLost, rec.Start, rec.Held.Op)
 }
 
 // cutDamage ends the log below the first damaged op above the client table's checkpoint: without it
@@ -160,7 +171,7 @@ func loadTail(log *journal.Log, rec *journal.Recovered, b *vsr.Boot, commit, hel
 		return nil
 	}
 	first := max(commit, 1)
-	if t := rec.Table; commit == tableOp(rec) && commit > 0 { // it may be damaged itself; its checkpoint tells all that is needed
+	if t := rec.Table(); t != nil && commit == t.ID.Op { // it may be damaged itself; its checkpoint tells all that is needed
 		b.Commit, b.Offset, b.Head = t.ID, t.NextOffset, t.ID
 		first = commit + 1
 	}
@@ -186,12 +197,12 @@ func loadTail(log *journal.Log, rec *journal.Recovered, b *vsr.Boot, commit, hel
 // loadTable brings the last checkpoint of the client table up to commit.
 func loadTable(log *journal.Log, rec *journal.Recovered, commit vsr.ID, root uint64, sessionsMax int) (vsr.Table, error) {
 	t := vsr.Table{ID: vsr.ID{Sum: root}}
-	if rec.Table != nil && rec.Table.ID.Op <= commit.Op {
-		entries, err := decodeTable(rec.Table.Bytes)
+	if last := rec.Table(); last != nil && last.ID.Op <= commit.Op {
+		entries, err := decodeTable(last.Bytes)
 		if err != nil {
-			return t, fmt.Errorf("checkpoint of the client table at op %d: %w", rec.Table.ID.Op, err)
+			return t, fmt.Errorf("checkpoint of the client table at op %d: %w", last.ID.Op, err)
 		}
-		t = vsr.Table{ID: rec.Table.ID, Offset: rec.Table.NextOffset, Entries: entries}
+		t = vsr.Table{ID: last.ID, Offset: last.NextOffset, Entries: entries}
 	}
 	if t.ID.Op >= commit.Op {
 		return t, nil
