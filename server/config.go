@@ -17,7 +17,7 @@ import (
 )
 
 // Config is cluster.yaml: what all nodes of a cluster agree on. Cluster, node ids and topics are
-// compared when two nodes meet; addresses are not, because a proxy may stand between.
+// compared when two nodes meet, and limits.pipeline_ops; other limits and addresses are not, because a proxy may stand between.
 type Config struct {
 	Cluster string        `yaml:"cluster"` // name; ClusterID is its number
 	Nodes   []NodeConfig  `yaml:"nodes"`   // 1, 3 or 5; node i has id i
@@ -57,7 +57,7 @@ type Limits struct {
 	SegmentBytes         int64         `yaml:"segment_bytes,omitempty"`
 	RingOps              int           `yaml:"ring_ops,omitempty"` // recent ops in memory; a gap beyond is closed by a transfer
 	RingBytes            int64         `yaml:"ring_bytes,omitempty"`
-	PipelineOps          int           `yaml:"pipeline_ops,omitempty"` // uncommitted ops at most
+	PipelineOps          int           `yaml:"pipeline_ops,omitempty"` // uncommitted ops at most; fixed when the data directory is formatted
 	RepairChunkOps       int           `yaml:"repair_chunk_ops,omitempty"`
 	RepairChunkBytes     int64         `yaml:"repair_chunk_bytes,omitempty"`
 	BatchBytes           int           `yaml:"batch_bytes,omitempty"`
@@ -82,7 +82,7 @@ const (
 	segmentBytesMin  = 4 << 20 // room for a few of the largest batches
 	segmentBytesMax  = 1 << 30
 	clientsMax       = 4096
-	pipelineOpsMax   = 4096
+	pipelineOpsMax   = 512 // vsr accepts no more
 	ringOpsMax       = 1 << 20
 	poolBuffersLimit = 1 << 16
 )
@@ -189,8 +189,10 @@ func annotate(text []byte, err error) error {
 // ClusterID is the number that stands for the cluster's name in every sealed header.
 func (c *Config) ClusterID() uint64 { return wire.Sum([]byte(c.Cluster)) }
 
-// TopicsDigest is equal for equal lists of topics. Nodes compare it when they meet.
-func (c *Config) TopicsDigest() uint64 {
+// FixedDigest is equal where everything is equal that stays as it was when a cluster was formatted: its
+// topics, and how many ops may be uncommitted, since a start takes what lies that far below the top of
+// its log for committed. Nodes compare it when they meet.
+func (c *Config) FixedDigest() uint64 {
 	var text []byte
 	for _, t := range c.Topics {
 		text = append(text, t.Name...)
@@ -200,7 +202,7 @@ func (c *Config) TopicsDigest() uint64 {
 		text = append(text, t.Durability...)
 		text = append(text, '\n')
 	}
-	return wire.Sum(text)
+	return wire.Sum(fmt.Appendf(text, "pipeline_ops %d\n", c.Limits.PipelineOps))
 }
 
 // Partitions counts those of all topics. Groups are numbered through in the order of the file.

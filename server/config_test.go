@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rejoin/server/partition"
+	"rejoin/server/vsr"
 )
 
 const exampleConfig = `cluster: demo
@@ -99,28 +102,60 @@ func TestLoadConfigNamesTheFile(t *testing.T) {
 	}
 }
 
-func TestTopicsDigest(t *testing.T) {
+func TestFixedDigest(t *testing.T) {
 	a, err := ParseConfig([]byte(exampleConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, change := range [][2]string{{"name: orders", "name: order"}, {"partitions: 4", "partitions: 5"}, {"durability: replicated", "durability: persisted"}} {
+	for _, change := range [][2]string{{"name: orders", "name: order"}, {"partitions: 4", "partitions: 5"}, {"durability: replicated", "durability: persisted"},
+		{"suspect: 750ms", "pipeline_ops: 128"}} {
 		b, err := ParseConfig([]byte(strings.Replace(exampleConfig, change[0], change[1], 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.TopicsDigest() == b.TopicsDigest() {
+		if a.FixedDigest() == b.FixedDigest() {
 			t.Errorf("%s and %s have one digest", change[0], change[1])
 		}
+	}
+	said, err := ParseConfig([]byte(strings.Replace(exampleConfig, "suspect: 750ms", "pipeline_ops: 256", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.FixedDigest() != said.FixedDigest() {
+		t.Error("a default that is written out takes part in the identity")
 	}
 	moved, err := ParseConfig([]byte(strings.ReplaceAll(exampleConfig, "127.0.0.1", "127.0.0.2")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.TopicsDigest() != moved.TopicsDigest() || a.ClusterID() != moved.ClusterID() {
+	if a.FixedDigest() != moved.FixedDigest() || a.ClusterID() != moved.ClusterID() {
 		t.Error("addresses take part in the identity")
 	}
 }
+
+// TestPipelineMax: a cluster file that is accepted can be run.
+func TestPipelineMax(t *testing.T) {
+	for ops, good := range map[int]bool{pipelineOpsMax: true, pipelineOpsMax + 1: false} {
+		c := testConfig(3, 1)
+		c.Limits.PipelineOps = ops
+		n := &node{config: *c, dir: &directory{incarnation: vsr.Incarnation{Boot: 1, Nonce: 1}}}
+		config := newGroup(n, 0, c.Topics[0], 0).config()
+		part, err := partition.New(partition.Options{Replica: config, RingBytes: 64 << 20, CheckpointBytes: 64 << 20, Outside: noOutside{},
+			Boot: vsr.Boot{Start: 1, Head: vsr.ID{Sum: config.RootSum}, Top: vsr.ID{Sum: config.RootSum}, Commit: vsr.ID{Sum: config.RootSum}, Table: vsr.Table{ID: vsr.ID{Sum: config.RootSum}}}})
+		if (err == nil) != good {
+			t.Errorf("a pipeline of %d ops: %v", ops, err)
+		}
+		if err == nil {
+			part.Close()
+		}
+		if err := c.Limits.validate(); (err == nil) != good {
+			t.Errorf("limits with a pipeline of %d ops: %v", ops, err)
+		}
+	}
+}
+
+// noOutside is for a partition that nothing happens to.
+type noOutside struct{ partition.Outside }
 
 func TestCheckExposure(t *testing.T) {
 	open := strings.Replace(exampleConfig, `peer: "127.0.0.1:17000"`, `peer: "0.0.0.0:17000"`, 1)

@@ -18,7 +18,7 @@ import (
 // nodeStateFile holds what a node must know of its data directory, little-endian:
 //
 //	 0  cluster   u64
-//	 8  topics    u64  digest
+//	 8  fixed     u64  Config.FixedDigest
 //	16  replica   u32
 //	20  format    u8   peer.Format
 //	21  zero      3 bytes
@@ -36,7 +36,7 @@ type directory struct {
 	lock        *os.File           // of the directory itself, as long as this process uses it
 	file        *journal.StateFile // nil while blank
 	cluster     uint64
-	topics      uint64
+	fixed       uint64
 	replica     uint32
 	format      peer.Format
 	incarnation vsr.Incarnation
@@ -86,7 +86,7 @@ func readDirectory(root string, c *Config, id int) (*directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the machine's boot id: %w", err)
 	}
-	d := &directory{fs: journal.OS(root), cluster: c.ClusterID(), topics: c.TopicsDigest(), replica: uint32(id),
+	d := &directory{fs: journal.OS(root), cluster: c.ClusterID(), fixed: c.FixedDigest(), replica: uint32(id),
 		format: peer.FormatBlank, machineNow: strings.TrimSpace(string(machine))}
 	d.incarnation = vsr.Incarnation{Boot: 1, Nonce: nonce()}
 	file, payload, err := journal.OpenStateFile(d.fs, nodeStateFile, nodeStateBytes)
@@ -128,8 +128,8 @@ func (d *directory) load(b []byte, cluster string) error {
 		return fmt.Errorf("this data directory belongs to another cluster than %q; pass the directory of this one", cluster)
 	case le.Uint32(b[16:]) != d.replica:
 		return fmt.Errorf("this data directory belongs to node %d, not to node %d; pass the right --id or --data", le.Uint32(b[16:]), d.replica)
-	case le.Uint64(b[8:]) != d.topics:
-		return errors.New("this data directory was formatted with other topics; topics are fixed then: restore the cluster file, or start a new cluster")
+	case le.Uint64(b[8:]) != d.fixed:
+		return errors.New("this data directory was formatted with other topics or another limits.pipeline_ops; both are fixed then: restore the cluster file, or start a new cluster")
 	}
 	d.format = peer.Format(b[20])
 	d.incarnation.Boot = le.Uint64(b[24:])
@@ -142,7 +142,7 @@ func (d *directory) encode() []byte {
 	b := make([]byte, nodeStateBytes)
 	le := binary.LittleEndian
 	le.PutUint64(b, d.cluster)
-	le.PutUint64(b[8:], d.topics)
+	le.PutUint64(b[8:], d.fixed)
 	le.PutUint32(b[16:], d.replica)
 	b[20] = byte(d.format)
 	le.PutUint64(b[24:], d.incarnation.Boot)

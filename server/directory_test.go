@@ -39,6 +39,11 @@ func TestDirectoryIsOneProcess(t *testing.T) {
 	if _, err := openDirectory(root, other, 0); err == nil || !strings.Contains(err.Error(), "belongs to another cluster") {
 		t.Errorf("another cluster got %v", err)
 	}
+	other = testConfig(1, 1)
+	other.Limits.PipelineOps /= 2 // ops that are not committed would be taken for committed
+	if _, err := openDirectory(root, other, 0); err == nil || !strings.Contains(err.Error(), "pipeline_ops") {
+		t.Errorf("another pipeline got %v", err)
+	}
 	again, err := openDirectory(root, c, 0)
 	if err != nil {
 		t.Fatalf("after both had let go: %v", err)

@@ -133,7 +133,7 @@ func (n *node) listen(secret []byte) (err error) {
 	}
 	own := n.config.Nodes[n.id].Listen
 	n.network, err = peer.New(peer.Options{Self: n.id, Nodes: nodes, Groups: len(n.groups), Listen: own.Peer, ClusterID: n.config.ClusterID(),
-		TopicsDigest: n.config.TopicsDigest(), Secret: secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
+		FixedDigest: n.config.FixedDigest(), Secret: secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
 		Pool: n.pool, Handler: n, Logger: n.log, BulkBytesPerSecondMax: n.config.Limits.TransferBytesPerSMax})
 	if err != nil {
 		return err

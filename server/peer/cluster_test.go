@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 const (
 	testCluster = 0xc1
-	testTopics  = 0x70
+	testFixed   = 0x70
 	testGroups  = 4
 	patience    = 20 * time.Second // only a broken test waits for it
 )
@@ -175,7 +175,7 @@ type node struct {
 }
 
 func (c *cluster) options(i int) Options {
-	return Options{Self: i, Nodes: slices.Clone(c.nodes), Groups: testGroups, Listen: c.nodes[i].Dial, ClusterID: testCluster, TopicsDigest: testTopics,
+	return Options{Self: i, Nodes: slices.Clone(c.nodes), Groups: testGroups, Listen: c.nodes[i].Dial, ClusterID: testCluster, FixedDigest: testFixed,
 		Secret: []byte("secret"), Local: Local{Incarnation: vsr.Incarnation{Boot: 1, Nonce: uint64(100 + i)}, Format: FormatUsed},
 		Logger: slog.New(slog.DiscardHandler)}
 }

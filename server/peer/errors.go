@@ -32,13 +32,13 @@ const (
 
 	RefusedCluster
 	RefusedNodes
-	RefusedTopics
+	RefusedFixed
 	RefusedBoot // the boot counter is below one that was present before; KnownBoot tells it
 	refusalsEnd
 )
 
 var refusalNames = [refusalsEnd]string{RefusedMalformed: "malformed", RefusedVersion: "version", RefusedUnknownNode: "unknown_node",
-	RefusedSecret: "secret", RefusedCluster: "cluster", RefusedNodes: "nodes", RefusedTopics: "topics", RefusedBoot: "boot"}
+	RefusedSecret: "secret", RefusedCluster: "cluster", RefusedNodes: "nodes", RefusedFixed: "fixed", RefusedBoot: "boot"}
 
 func (r Refusal) String() string {
 	if r == 0 || r >= refusalsEnd {

@@ -66,7 +66,7 @@ func runChild(addresses string) {
 	if err != nil {
 		panic(err)
 	}
-	n, err := New(Options{Self: 1, Nodes: nodes, Groups: testGroups, Listen: nodes[1].Dial, ClusterID: testCluster, TopicsDigest: testTopics,
+	n, err := New(Options{Self: 1, Nodes: nodes, Groups: testGroups, Listen: nodes[1].Dial, ClusterID: testCluster, FixedDigest: testFixed,
 		Secret: []byte("secret"), Local: Local{Incarnation: vsr.Incarnation{Boot: 1}, Format: FormatUsed}, Pool: pool, Handler: newRecorder()})
 	if err != nil {
 		panic(err)

@@ -161,8 +161,8 @@ func (h *handshake) judge(theirs facts) *RefusedError {
 		return refuse(RefusedCluster, "%s and %s belong to different clusters; compare the cluster's name in cluster.yaml on both", self, other)
 	case theirs.nodes != h.n.nodesDigest:
 		return refuse(RefusedNodes, "%s and %s list different nodes; compare the node ids and their order in cluster.yaml on both", self, other)
-	case theirs.topics != o.TopicsDigest:
-		return refuse(RefusedTopics, "%s and %s have different topics; topics are fixed when a cluster is formatted, compare cluster.yaml on both", self, other)
+	case theirs.fixed != o.FixedDigest:
+		return refuse(RefusedFixed, "%s and %s have different topics or another limits.pipeline_ops; both are fixed when a cluster is formatted, compare cluster.yaml on both", self, other)
 	case theirs.incarnation.Boot < known:
 		r := refuse(RefusedBoot, "%s comes with boot counter %d, %s has known %d: its data directory was lost or is an old copy", other, theirs.incarnation.Boot, self, known)
 		r.KnownBoot = known
@@ -172,7 +172,7 @@ func (h *handshake) judge(theirs facts) *RefusedError {
 }
 
 func (h *handshake) facts(verdict Refusal) facts {
-	return facts{cluster: h.n.options.ClusterID, nodes: h.n.nodesDigest, topics: h.n.options.TopicsDigest,
+	return facts{cluster: h.n.options.ClusterID, nodes: h.n.nodesDigest, fixed: h.n.options.FixedDigest,
 		incarnation: h.said.Incarnation, format: h.said.Format, knownBoot: h.n.remotes[h.other].knownBoot(), verdict: verdict}
 }
 

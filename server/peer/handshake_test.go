@@ -21,7 +21,7 @@ func TestHandshakeRefusesWhatDiffers(t *testing.T) {
 		{"cluster", func(o *Options) { o.ClusterID++ }, RefusedCluster, "n1 and n0 belong to different clusters"},
 		{"node ids", func(o *Options) { o.Nodes[0].ID = "other" }, RefusedNodes, "list different nodes"},
 		{"order of nodes", func(o *Options) { o.Nodes[0].ID, o.Nodes[1].ID = "n1", "n0" }, RefusedNodes, "list different nodes"},
-		{"topics", func(o *Options) { o.TopicsDigest++ }, RefusedTopics, "n1 and n0 have different topics"},
+		{"fixed", func(o *Options) { o.FixedDigest++ }, RefusedFixed, "n1 and n0 have different topics or another limits.pipeline_ops"},
 		{"secret", func(o *Options) { o.Secret = []byte("guess") }, RefusedSecret, "does not know this cluster's secret"},
 		{"no secret", func(o *Options) { o.Secret = nil }, RefusedSecret, "does not know this cluster's secret"},
 	}
@@ -56,10 +56,10 @@ func TestAddressesAreNotCompared(t *testing.T) {
 func TestRefusalIsToldAgainAfterTheLinkWasUp(t *testing.T) {
 	c := newCluster(t, 2)
 	a := c.start(0)
-	other := func(o *Options) { o.TopicsDigest++ }
+	other := func(o *Options) { o.FixedDigest++ }
 	for life := 1; life <= 2; life++ {
 		b := c.start(1, other)
-		a.heard.await(t, life, "refused 1 by_peer true topics")
+		a.heard.await(t, life, "refused 1 by_peer true fixed")
 		b.stop()
 		b = c.start(1)
 		bothUp(t, a, b)
@@ -68,7 +68,7 @@ func TestRefusalIsToldAgainAfterTheLinkWasUp(t *testing.T) {
 }
 
 func TestRecordGoldenLayout(t *testing.T) {
-	f := facts{cluster: 1, nodes: 2, topics: 3, knownBoot: 6, format: FormatWiped, verdict: RefusedTopics}
+	f := facts{cluster: 1, nodes: 2, fixed: 3, knownBoot: 6, format: FormatWiped, verdict: RefusedFixed}
 	f.incarnation.Boot, f.incarnation.Nonce = 4, 5
 	got := appendRecord(nil, recordAnswer, appendFacts(nil, &f))
 	want := "524a5031" + "0100" + "04" + "00" + "38000000" +

@@ -115,11 +115,11 @@ type Options struct {
 	Listen   string       // host:port
 	Listener net.Listener // used instead of Listen if set; closed by Run
 
-	ClusterID    uint64
-	TopicsDigest uint64
-	Secret       []byte // may be empty on loopback only
-	Local        Local
-	KnownBoots   []uint64 // by node: highest boot counter remembered; nil: none
+	ClusterID   uint64
+	FixedDigest uint64 // of what all nodes have fixed when the cluster was formatted
+	Secret      []byte // may be empty on loopback only
+	Local       Local
+	KnownBoots  []uint64 // by node: highest boot counter remembered; nil: none
 
 	Pool    *wire.Pool
 	Handler Handler

@@ -26,7 +26,7 @@ import (
 //	5 final      dialer    facts with a verdict, words, mac
 //	6 refusal    either    u8 reason, words; in place of any of the others, unproven
 //
-//	facts: u64 cluster, u64 nodes, u64 topics, u64 boot, u64 nonce of the incarnation,
+//	facts: u64 cluster, u64 nodes, u64 fixed, u64 boot, u64 nonce of the incarnation,
 //	       u64 highest boot known of the other side, u8 format, u8 verdict (0: welcome), 6 zero
 //	mac:   HMAC-SHA256 over every byte that both sides have sent so far, this record's included
 //
@@ -66,11 +66,11 @@ const (
 
 // facts are what the two sides compare.
 type facts struct {
-	cluster, nodes, topics uint64
-	incarnation            vsr.Incarnation
-	knownBoot              uint64
-	format                 Format
-	verdict                Refusal // 0: welcome
+	cluster, nodes, fixed uint64
+	incarnation           vsr.Incarnation
+	knownBoot             uint64
+	format                Format
+	verdict               Refusal // 0: welcome
 }
 
 func appendRecord(dst []byte, kind recordType, body []byte) []byte {
@@ -107,7 +107,7 @@ func readRecord(r io.Reader) (kind recordType, record []byte, err error) {
 
 func appendFacts(dst []byte, f *facts) []byte {
 	le := binary.LittleEndian
-	for _, v := range [...]uint64{f.cluster, f.nodes, f.topics, f.incarnation.Boot, f.incarnation.Nonce, f.knownBoot} {
+	for _, v := range [...]uint64{f.cluster, f.nodes, f.fixed, f.incarnation.Boot, f.incarnation.Nonce, f.knownBoot} {
 		dst = le.AppendUint64(dst, v)
 	}
 	return append(dst, byte(f.format), byte(f.verdict), 0, 0, 0, 0, 0, 0)
@@ -115,7 +115,7 @@ func appendFacts(dst []byte, f *facts) []byte {
 
 func parseFacts(b []byte) facts {
 	le := binary.LittleEndian
-	return facts{cluster: le.Uint64(b), nodes: le.Uint64(b[8:]), topics: le.Uint64(b[16:]),
+	return facts{cluster: le.Uint64(b), nodes: le.Uint64(b[8:]), fixed: le.Uint64(b[16:]),
 		incarnation: vsr.Incarnation{Boot: le.Uint64(b[24:]), Nonce: le.Uint64(b[32:])},
 		knownBoot:   le.Uint64(b[40:]), format: Format(b[48]), verdict: Refusal(b[49])}
 }
