@@ -75,37 +75,43 @@ func (n *node) clock(ctx context.Context) {
 // leaseBytes is how much log a transfer to a peer may keep from being trimmed.
 const leaseBytes = 1 << 30
 
+// open recovers the partition. A log that damage has made untellable is forgotten, where there are
+// peers to fetch it from.
 func (g *group) open() error {
-	n := g.node
-	began := time.Now()
-	cluster := n.config.ClusterID()
-	limits := &n.config.Limits
-	dir := fmt.Sprintf("topics/%s/%d", g.topic.Name, g.index)
-	disk, rec, err := partition.OpenDisk(partition.DiskOptions{RetentionBytes: limits.RetentionBytes, LeaseBytes: leaseBytes,
-		Journal: journal.Options{FS: n.dir.fs, Dir: dir, Cluster: cluster, Group: g.number,
-			SegmentBytes: limits.SegmentBytes, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot}})
-	if errors.Is(err, journal.ErrUnreadable) {
-		return fmt.Errorf("%w; without it nobody knows what this replica has acknowledged: restore the file, or start this node with an empty data directory, which it fills from its peers", err)
+	err := g.recover()
+	if partition.Untold(err) && len(g.node.config.Nodes) > 1 {
+		g.node.log.Warn("the log cannot be told any more; forgetting it, to fetch it from the peers", "topic", g.topic.Name, "partition", g.index, "why", err)
+		if e := partition.Forget(g.diskOptions()); e != nil {
+			return fmt.Errorf("%w (%w); without it nobody knows what this replica has acknowledged: restore the files, or start this node with an empty data directory, which it fills from its peers", err, e)
+		}
+		err = g.recover()
 	}
+	return err
+}
+
+func (g *group) diskOptions() partition.DiskOptions {
+	n, limits := g.node, &g.node.config.Limits
+	return partition.DiskOptions{RetentionBytes: limits.RetentionBytes, LeaseBytes: leaseBytes,
+		Journal: journal.Options{FS: n.dir.fs, Dir: fmt.Sprintf("topics/%s/%d", g.topic.Name, g.index), Cluster: n.config.ClusterID(), Group: g.number,
+			SegmentBytes: limits.SegmentBytes, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot}}
+}
+
+func (g *group) recover() error {
+	n, limits := g.node, &g.node.config.Limits
+	began := time.Now()
+	disk, rec, err := partition.OpenDisk(g.diskOptions())
 	if err != nil {
 		return err
 	}
 	g.disk = disk
-	if g.topic.Durability == DurabilityReplicated && (!n.dir.sameBoot || rec.WasFenced) { // a fence drops what was only written
-		if err := partition.LoseUnsynced(disk.Log(), rec); err != nil {
-			return err
-		}
-	}
 	config := g.config()
 	forgotten, err := g.hasForgotten(rec)
 	if err != nil {
 		return err
 	}
-	boot, err := partition.Boot(disk.Log(), rec, config.RootSum, config.PipelineOps, config.SessionsMax, forgotten)
-	if errors.Is(err, partition.ErrTableLost) {
-		return fmt.Errorf("%w; restore the files of %s, or start this node with an empty data directory, which it fills from its peers", err, dir)
-	}
+	boot, err := partition.Boot(disk.Log(), rec, &config, partition.Past{SameBoot: n.dir.sameBoot, Forgotten: forgotten})
 	if err != nil {
+		_ = disk.Close() // nothing was written that counts
 		return err
 	}
 	g.part, err = partition.New(partition.Options{Replica: config, Boot: boot, RingBytes: int(limits.RingBytes), CheckpointBytes: limits.SegmentBytes, Outside: g})

@@ -15,23 +15,34 @@ import (
 // log, whose beginning is not there. A table made from what is left would take retries for new requests.
 var ErrTableLost = errors.New("the client table is lost")
 
+// Past is what a node knows of a replica's last life beside the log that is left of it.
+type Past struct {
+	SameBoot  bool // the machine has not restarted since: what was written is there, synced or not
+	Forgotten bool // the log that it acknowledged is lost as a whole
+}
+
 // Boot turns what the journal recovered into what the state machine starts from. It replays the
-// headers above the last checkpoint of the client table, up to commit. Wiped says that this replica
-// has forgotten what it acknowledged, as one has whose mark was lost with the log's end; that is
-// durable before Boot returns.
-func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int, wiped bool) (vsr.Boot, error) {
-	b, err := load(log, rec, root, pipeline, sessionsMax)
+// headers above the last checkpoint of the client table, up to commit. Whether this replica has
+// forgotten what it acknowledged is decided here, by its past, by what acknowledgements rest on, and by
+// a mark that was lost with the log's end; that is durable before Boot returns.
+func Boot(log *journal.Log, rec *journal.Recovered, c *vsr.Config, past Past) (vsr.Boot, error) {
+	if !c.SyncRequired && (!past.SameBoot || rec.WasFenced) { // a fence drops what was only written
+		if err := loseUnsynced(log, rec); err != nil {
+			return vsr.Boot{}, err
+		}
+	}
+	b, err := load(log, rec, c)
 	for errors.Is(err, journal.ErrDamaged) { // met by reading what recovery had taken from an index
 		before := rec.Holes
 		if rec.Holes = log.Holes(); slices.Equal(rec.Holes, before) {
 			return b, err
 		}
-		b, err = load(log, rec, root, pipeline, sessionsMax)
+		b, err = load(log, rec, c)
 	}
 	if err != nil {
 		return b, err
 	}
-	b.State = vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || wiped || rec.TopUnknown, Kept: rec.State.WipedAbove}
+	b.State = vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || past.Forgotten || rec.TopUnknown, Kept: rec.State.WipedAbove}
 	if err := saveWiped(log, rec, &b); err != nil {
 		return b, err
 	}
@@ -42,12 +53,12 @@ func Boot(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 }
 
 // load reads what the state machine must know of the log.
-func load(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessionsMax int) (vsr.Boot, error) {
+func load(log *journal.Log, rec *journal.Recovered, c *vsr.Config) (vsr.Boot, error) {
 	b := vsr.Boot{Start: rec.Start}
 	if err := tableReaches(rec); err != nil { // before anything is changed
 		return b, err
 	}
-	commit := knownCommit(rec, pipeline)
+	commit := knownCommit(rec, c.PipelineOps)
 	held, top, err := cutDamage(log, rec)
 	if err != nil {
 		return b, err
@@ -56,16 +67,16 @@ func load(log *journal.Log, rec *journal.Recovered, root, pipeline uint64, sessi
 		return b, err
 	}
 	commit = min(commit, held)
-	b.Head, b.Top = vsr.ID{Op: held, Sum: root}, top
+	b.Head, b.Top = vsr.ID{Op: held, Sum: c.RootSum}, top
 	for _, h := range rec.Holes { // what is left of them lies below the client table: committed
 		if h.First <= commit {
 			b.Holes = append(b.Holes, vsr.OpRange{From: h.First, To: min(h.Last, commit)})
 		}
 	}
-	if err := loadTail(log, rec, &b, commit, held, root); err != nil {
+	if err := loadTail(log, rec, &b, commit, held, c.RootSum); err != nil {
 		return b, err
 	}
-	b.Table, err = loadTable(log, rec, b.Commit, root, sessionsMax)
+	b.Table, err = loadTable(log, rec, b.Commit, c.RootSum, c.SessionsMax)
 	return b, err
 }
 
@@ -82,10 +93,9 @@ func saveWiped(log *journal.Log, rec *journal.Recovered, b *vsr.Boot) error {
 	return nil
 }
 
-// LoseUnsynced makes a recovered replica one that has forgotten what it acknowledged above its durable
-// mark, durably. It is for a topic whose acknowledgements rest on writes, when the machine has
-// restarted since they were made.
-func LoseUnsynced(log *journal.Log, rec *journal.Recovered) error {
+// loseUnsynced makes a recovered replica one that has forgotten what it acknowledged above its durable
+// mark, durably. It is for a topic whose acknowledgements rest on writes.
+func loseUnsynced(log *journal.Log, rec *journal.Recovered) error {
 	if rec.New || rec.State.Wiped {
 		return nil
 	}

@@ -35,7 +35,7 @@ func TestTableLost(t *testing.T) {
 		if rec.Start != 3 {
 			t.Fatalf("the log begins at op %d", rec.Start)
 		}
-		_, err := Boot(f.disk.Log(), rec, wire.RootSum(rigCluster, rigGroup), 256, 10, false)
+		_, err := Boot(f.disk.Log(), rec, f.config(true), Past{SameBoot: true})
 		return err
 	}
 	if err := boot(); err != nil {
@@ -90,12 +90,66 @@ func TestRotNearTheNewestTable(t *testing.T) {
 			}
 			f.fs.Rot("topics/t/0/"+test.file, test.off, 1)
 			rec := f.open()
-			b, err := Boot(f.disk.Log(), rec, wire.RootSum(rigCluster, rigGroup), 256, 10, false)
+			b, err := Boot(f.disk.Log(), rec, f.config(true), Past{SameBoot: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if b.Table.ID.Op != 4 || b.Head.Op != test.held || b.Top.Op != 10 {
 				t.Errorf("starts with the table of op %d, head %d, top %d; want 4, %d, 10", b.Table.ID.Op, b.Head.Op, b.Top.Op, test.held)
+			}
+			f.close()
+		})
+	}
+}
+
+// config of a replica on this disk.
+func (f *fullRig) config(syncRequired bool) *vsr.Config {
+	c := vsr.Default()
+	c.RootSum, c.SyncRequired = wire.RootSum(rigCluster, rigGroup), syncRequired
+	return &c
+}
+
+// TestWhoHasForgotten: where acknowledgements rest on writes, a restart of the machine and a fence may have
+// taken what they rested on.
+func TestWhoHasForgotten(t *testing.T) {
+	for _, test := range []struct {
+		name                 string
+		syncRequired, fenced bool
+		past                 Past
+		wiped                bool
+		kept                 uint64
+	}{
+		{"replicated, killed", false, false, Past{SameBoot: true}, false, 0},
+		{"replicated, power cut", false, false, Past{}, true, 2},
+		{"replicated, fenced", false, true, Past{SameBoot: true}, true, 2},
+		{"persisted, power cut", true, false, Past{}, false, 0},
+		{"persisted, fenced", true, true, Past{SameBoot: true}, false, 0},
+		{"lost", true, false, Past{SameBoot: true, Forgotten: true}, true, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFullRig(t, 0)
+			if left, err := f.perform([]Job{f.job(JobAppend), f.job(JobAppend), {Kind: JobState, State: vsr.State{View: 1, LogView: 1}}}); err != nil || len(left) > 0 {
+				t.Fatal(len(left), err)
+			}
+			if test.fenced {
+				f.disk.Log().Fence(errors.New("the disk has failed"))
+			}
+			_ = f.disk.Close()                                 // fails where it is fenced
+			for _, life := range []string{"first", "second"} { // what the first one found is durable
+				rec := f.open()
+				b, err := Boot(f.disk.Log(), rec, f.config(test.syncRequired), test.past)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.State.Wiped != test.wiped || b.State.Kept != test.kept {
+					t.Errorf("%s start: wiped %v, kept %d; want %v, %d", life, b.State.Wiped, b.State.Kept, test.wiped, test.kept)
+				}
+				test.past = Past{SameBoot: true}
+				if life == "first" {
+					if err := f.disk.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			f.close()
 		})

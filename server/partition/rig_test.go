@@ -91,7 +91,7 @@ func (r *rig) newNode(id int) *rigNode {
 	n.log = log
 	c := vsr.Default()
 	c.Self, c.Replicas, c.Cluster, c.Group, c.RootSum, c.Seal, c.Incarnation = id, 3, rigCluster, rigGroup, root, wire.Seal, incarnation(id)
-	boot, err := Boot(log, rec, root, c.PipelineOps, c.SessionsMax, false)
+	boot, err := Boot(log, rec, &c, Past{SameBoot: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -72,12 +72,8 @@ func (p *process) boot() {
 	p.disk.init(p)
 	p.disk.run(func() {
 		p.store, rec, err = p.n.openDisk(p.disk.fs())
-		if err == nil && !p.w.setup.synced && (!p.n.sameBoot || rec.WasFenced) {
-			err = partition.LoseUnsynced(p.log(), rec)
-		}
 		if err == nil {
-			c := &p.w.setup.config
-			boot, err = partition.Boot(p.log(), rec, c.RootSum, c.PipelineOps, c.SessionsMax, p.n.lost)
+			boot, err = partition.Boot(p.log(), rec, &p.w.setup.config, partition.Past{SameBoot: p.n.sameBoot, Forgotten: p.n.lost})
 		}
 	}, func() {
 		switch {
@@ -89,6 +85,19 @@ func (p *process) boot() {
 		}
 		p.join(rec, boot)
 	})
+}
+
+// recover opens the log and reads what the replica must know of it.
+func (p *process) recover() (rec *journal.Recovered, boot vsr.Boot, err error) {
+	p.store, rec, err = p.n.openDisk(p.disk.fs())
+	if err == nil && !p.w.setup.synced && (!p.n.sameBoot || rec.WasFenced) {
+		err = partition.LoseUnsynced(p.log(), rec)
+	}
+	if err == nil {
+		c := &p.w.setup.config
+		boot, err = partition.Boot(p.log(), rec, c.RootSum, c.PipelineOps, c.SessionsMax, p.n.lost)
+	}
+	return rec, boot, err
 }
 
 func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
