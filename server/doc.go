@@ -7,7 +7,7 @@
 //
 //	clock        each 10 ms               -> tick, latest only        -> loop of every g
 //	loop g       inbox of g               -> partition.Handle         -> peers, disk queue of g, clients
-//	flusher g    disk queue of g          -> partition.Perform        -> inbox of g
+//	flusher g    disk queue of g          -> Disk.Perform             -> inbox of g
 //	preparer g   each segment             -> journal.Prepare          -> a zero-filled file
 //	scrub g      the log, paced           -> damage found             -> inbox of g
 //	client plane requests                 -> inbox of g, then waits   -> answers
@@ -16,5 +16,5 @@
 //
 // The inbox of a group blocks who posts to it: back-pressure goes to the socket it came from. A loop
 // never blocks: what it sends is queued or dropped, what it gives the disk is bounded by the
-// pipeline and by the chunks a pull allows.
+// pipeline, the ring and the chunks a pull allows.
 package server

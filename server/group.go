@@ -231,8 +231,10 @@ func (g *group) tellFull(finding *bool, full bool) {
 	}
 }
 
-// jobQueue is the way from the loop to the flusher. It is bounded by the pipeline, and in a pull by
-// the chunks that the replica allows its server to be ahead of this disk.
+// jobQueue is the way from the loop to the flusher. It has no bound of its own, the replica bounds what it
+// queues: a primary by the pipeline; a backup, whose disk may be slow or full, by the ring, since it takes
+// no prepare while its head is further than that above what is durable; and in a pull by the chunks
+// that it allows its server to be ahead of this disk.
 type jobQueue struct {
 	mu   sync.Mutex
 	jobs []partition.Job

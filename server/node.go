@@ -143,11 +143,11 @@ func (n *node) listen(secret []byte) (err error) {
 }
 
 func (n *node) run(ctx context.Context) error {
-	background, endBackground := context.WithCancel(context.WithoutCancel(ctx))
-	defer endBackground()
-	var background1 sync.WaitGroup
-	background1.Go(func() { _ = n.recorder.Run(background) })
-	background1.Go(func() { n.endOn(n.admin.Run(background)) })
+	watching, endWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer endWatching()
+	var watchers sync.WaitGroup // who looks on until the rest has ended
+	watchers.Go(func() { _ = n.recorder.Run(watching) })
+	watchers.Go(func() { n.endOn(n.admin.Run(watching)) })
 	n.recorder.Emit(wire.Event{Kind: wire.EventNodeStart, Detail: fmt.Sprintf("boot %d", n.dir.incarnation.Boot)})
 
 	n.wg.Go(func() { n.endOn(n.network.Run(n.stopping)) })
@@ -156,8 +156,8 @@ func (n *node) run(ctx context.Context) error {
 	n.wg.Wait()
 	n.closeLogs()
 	n.recorder.Emit(wire.Event{Kind: wire.EventNodeStop})
-	endBackground()
-	background1.Wait()
+	endWatching()
+	watchers.Wait()
 	if cause := context.Cause(n.stopping); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}

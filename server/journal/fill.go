@@ -8,9 +8,9 @@ import (
 )
 
 // Fill writes a committed frame, fetched from a peer, into its place in a hole and syncs it. An op that
-// is no hole (any more) is left as it is, without an error. The ops
-// of a hole without a place (the segment has no index) must be filled from the lowest up: ErrNoPlace
-// says that a lower one is missing. ErrMismatch: this is not the frame that was here.
+// is no hole (any more) is left as it is, without an error. The ops of a hole without a place (the
+// segment has no index) must be filled from the lowest up: ErrNoPlace says that a lower one is missing.
+// ErrMismatch: this is not the frame that was here.
 func (l *Log) Fill(f Frame) error {
 	if err := l.failed(); err != nil {
 		return err

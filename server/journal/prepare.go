@@ -139,12 +139,3 @@ func (l *Log) refill(f File, name string, end int64) error {
 	}
 	return fault(name, "write", err)
 }
-
-// FreeBytes returns the space left on the disk.
-func (l *Log) FreeBytes() (uint64, error) {
-	n, err := l.fs.FreeBytes()
-	if err != nil {
-		return 0, fmt.Errorf("free space of the data directory: %w", err)
-	}
-	return n, nil
-}

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"rejoin/server/vsr"
-	"rejoin/server/wire"
 )
 
 // recovery finds out what the files of a log still hold. It decides in memory first (walk, verify);
@@ -354,17 +353,3 @@ func (rec *recovery) usedBytes(s *segment) (int64, error) {
 	}
 	return rec.log.scanner(s.file, rec.log.segmentName(s.first)).zeroFrom(s.end, size)
 }
-
-// bytesAbove returns the place of the first frame above op in s, or its end.
-func (s *segment) bytesAbove(op uint64) int64 {
-	switch {
-	case op < s.first:
-		return 0
-	case op-s.first+1 >= uint64(len(s.entries)):
-		return s.end
-	}
-	return s.entries[op-s.first+1].at
-}
-
-// rewriteBytes is how much of a segment is read and written again at a time.
-const rewriteBytes = wire.FrameBytesMax

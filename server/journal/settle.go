@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"rejoin/server/vsr"
+	"rejoin/server/wire"
 )
 
 // settle makes the decision durable: indexes that lie go first; then what is kept is synced, then the
@@ -86,6 +87,20 @@ func (rec *recovery) syncFound(s *segment) error {
 	}
 	return fault(name, "sync", s.file.Sync())
 }
+
+// bytesAbove returns the place of the first frame above op in s, or its end.
+func (s *segment) bytesAbove(op uint64) int64 {
+	switch {
+	case op < s.first:
+		return 0
+	case op-s.first+1 >= uint64(len(s.entries)):
+		return s.end
+	}
+	return s.entries[op-s.first+1].at
+}
+
+// rewriteBytes is how much of a segment is read and written again at a time.
+const rewriteBytes = wire.FrameBytesMax
 
 // rewrite writes the frames of a segment from a byte on once more, as they are.
 func (rec *recovery) rewrite(s *segment, from int64) error {

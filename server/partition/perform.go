@@ -38,13 +38,6 @@ type Job struct {
 	Lease  uint64 // nor are those from here on, while a transfer to a peer needs them; 0: none
 }
 
-// Perform is Disk.Perform on a log alone, which can stage nothing.
-func Perform(log *journal.Log, jobs []Job, post func(vsr.Input)) (done int, err error) {
-	d := Disk{}
-	d.log.Store(log)
-	return d.Perform(jobs, post)
-}
-
 func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
 	if err := log.CutKeeping(j.ID.Op, j.Top); err != nil {
 		return fmt.Errorf("cut to op %d: %w", j.ID.Op, err)

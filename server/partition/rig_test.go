@@ -21,7 +21,7 @@ type rigNode struct {
 	rig  *rig
 	id   int
 	pool *wire.Pool
-	log  *journal.Log
+	disk *Disk
 	part *Partition
 	jobs []Job
 	ins  []vsr.Input
@@ -84,14 +84,14 @@ func (r *rig) newNode(id int) *rigNode {
 		r.t.Fatal(err)
 	}
 	n.pool = pool
-	log, rec, err := journal.Open(journal.Options{FS: recordingFS{journal.OS(r.t.TempDir()), n}, Dir: "p", Cluster: rigCluster, Group: rigGroup, SegmentBytes: 64 << 20})
+	disk, rec, err := OpenDisk(DiskOptions{Journal: journal.Options{FS: recordingFS{journal.OS(r.t.TempDir()), n}, Dir: "p", Cluster: rigCluster, Group: rigGroup, SegmentBytes: 64 << 20}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	n.log = log
+	n.disk = disk
 	c := vsr.Default()
 	c.Self, c.Replicas, c.Cluster, c.Group, c.RootSum, c.Seal, c.Incarnation = id, 3, rigCluster, rigGroup, root, wire.Seal, incarnation(id)
-	boot, err := Boot(log, rec, &c, Past{SameBoot: true})
+	boot, err := Boot(disk.Log(), rec, &c, Past{SameBoot: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (r *rig) newNode(id int) *rigNode {
 func (n *rigNode) close() {
 	n.part.Close()
 	Discard(n.jobs)
-	if err := n.log.Close(); err != nil {
+	if err := n.disk.Close(); err != nil {
 		n.rig.t.Error(err)
 	}
 	if s := n.pool.Stats(); s.Free != s.Buffers {
@@ -166,7 +166,7 @@ func (n *rigNode) work() (idle bool) {
 	}
 	jobs := n.jobs
 	n.jobs = nil
-	if done, err := Perform(n.log, jobs, func(in vsr.Input) { n.ins = append(n.ins, in) }); err != nil || done != len(jobs) {
+	if done, err := n.disk.Perform(jobs, func(in vsr.Input) { n.ins = append(n.ins, in) }); err != nil || done != len(jobs) {
 		n.rig.t.Fatalf("node %d did %d of %d jobs: %v", n.id, done, len(jobs), err)
 	}
 	ins := n.ins

@@ -61,12 +61,6 @@ func (n *Network) SendLater(to int, load func() (Payload, error), done func(byte
 	return n.putJob(to, job{load: load, done: done})
 }
 
-// SendChunk queues a chunk whose frames lie in a file. Its span is released in any case; done is
-// called unless SendChunk returns an error.
-func (n *Network) SendChunk(to int, m *vsr.Message, span Span, done func(bytes int64, err error)) error {
-	return n.putPayload(to, Payload{Message: *m, Span: &span}, done)
-}
-
 func (n *Network) putPayload(to int, p Payload, done func(bytes int64, err error)) error {
 	err := n.putJob(to, job{load: func() (Payload, error) { return p, nil }, done: done, drop: p.release})
 	if err != nil {

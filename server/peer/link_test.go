@@ -84,6 +84,11 @@ func TestChunkFromBuffers(t *testing.T) {
 	}
 }
 
+// sendChunk sends a chunk whose frames lie in a file.
+func (n *node) sendChunk(to int, m *vsr.Message, span Span, done func(bytes int64, err error)) error {
+	return n.SendLater(to, func() (Payload, error) { return Payload{Message: *m, Span: &span}, nil }, done)
+}
+
 // segment writes frames of the ops to a file, behind some other bytes.
 func (n *node) segment(ops ...uint64) Span { return n.segmentOf(3000, ops...) }
 
@@ -117,7 +122,7 @@ func TestChunkFromAFile(t *testing.T) {
 	released := make(chan struct{})
 	span.Release = func() { close(released) }
 	done := make(chan outcome, 1)
-	if err := a.SendChunk(1, a.chunk(1, 5, 8), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
+	if err := a.sendChunk(1, a.chunk(1, 5, 8), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-done; got != (outcome{span.Bytes, nil}) {
@@ -142,7 +147,7 @@ func TestSpansOfOneFileMayShareTheirHandle(t *testing.T) {
 	const chunks = 3
 	for range chunks {
 		for to := 1; to <= 2; to++ {
-			if err := a.SendChunk(to, a.chunk(to, 1, 40), span, nil); err != nil {
+			if err := a.sendChunk(to, a.chunk(to, 1, 40), span, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -176,7 +181,7 @@ func TestABlockedReceiverHoldsTheSenderBack(t *testing.T) {
 	}
 	span := a.segmentOf(1_000_000, ops...)
 	done := make(chan outcome, 1)
-	if err := a.SendChunk(1, a.chunk(1, 1, frames), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
+	if err := a.sendChunk(1, a.chunk(1, 1, frames), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
 		t.Fatal(err)
 	}
 	<-entered
@@ -199,7 +204,7 @@ func TestPacedChunkArrivesWhole(t *testing.T) {
 	a, b := c.start(0, func(o *Options) { o.BulkBytesPerSecondMax = 256 << 10 }), c.start(1)
 	bothUp(t, a, b)
 	span := a.segment(5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
-	if err := a.SendChunk(1, a.chunk(1, 5, 16), span, func(int64, error) {}); err != nil {
+	if err := a.sendChunk(1, a.chunk(1, 5, 16), span, func(int64, error) {}); err != nil {
 		t.Fatal(err)
 	}
 	f := a.frame(17, 60_000)
@@ -222,7 +227,7 @@ func TestAJobWithNothingToSendOrAnErrorLeavesTheLinkAlone(t *testing.T) {
 			t.Errorf("done with %+v, want %v", got, want)
 		}
 	}
-	if err := a.SendChunk(1, a.chunk(1, 5, 5), a.segment(5), note); err != nil {
+	if err := a.sendChunk(1, a.chunk(1, 5, 5), a.segment(5), note); err != nil {
 		t.Fatal(err)
 	}
 	b.heard.await(t, 1, "chunk end round 7 window 2 ok true")
@@ -240,7 +245,7 @@ func TestAShortFileEndsTheLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan outcome, 1)
-	if err := a.SendChunk(1, a.chunk(1, 5, 6), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
+	if err := a.sendChunk(1, a.chunk(1, 5, 6), span, func(bytes int64, err error) { done <- outcome{bytes, err} }); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-done; !errors.Is(got.err, errShortFile) {
@@ -260,7 +265,7 @@ func TestWithoutALinkEverythingIsDroppedAndCounted(t *testing.T) {
 	a.SendFrame(1, a.message(vsr.MsgPrepare, 1), f)
 	a.SendFrame(1, a.message(vsr.MsgFetched, 1), f)
 	f.Release(wire.OwnerTest)
-	if err := a.SendChunk(1, a.chunk(1, 1, 1), Span{}, nil); !errors.Is(err, ErrLinkDown) {
+	if err := a.sendChunk(1, a.chunk(1, 1, 1), Span{}, nil); !errors.Is(err, ErrLinkDown) {
 		t.Errorf("send chunk: %v", err)
 	}
 	if got := a.Stats().Peers[1].DroppedLinkDown; got != 5 {
