@@ -108,3 +108,14 @@ func (l *Log) openState(r *Recovered, haveSegments bool) error {
 	// What was read may stand in one copy only, or in a page whose sync has failed: write it again.
 	return sf.Save(payload)
 }
+
+// ReadState reads the state of a log that Open refuses, and changes nothing.
+func ReadState(o Options) (State, error) {
+	l := &Log{fs: o.FS, dir: o.Dir}
+	sf, payload, err := OpenStateFile(l.fs, l.path("state"), stateBytes)
+	if err != nil {
+		return State{}, err
+	}
+	defer sf.Close()
+	return parseState(payload, o.Cluster, o.Group)
+}

@@ -112,9 +112,13 @@ func (n *node) forgets() bool {
 
 // openDisk recovers the log on fs.
 func (n *node) openDisk(fs journal.FS) (*partition.Disk, *journal.Recovered, error) {
+	return partition.OpenDisk(n.diskOptions(fs))
+}
+
+func (n *node) diskOptions(fs journal.FS) partition.DiskOptions {
 	c := &n.w.setup.config
-	return partition.OpenDisk(partition.DiskOptions{
+	return partition.DiskOptions{
 		Journal: journal.Options{FS: fs, Dir: logDir, Cluster: c.Cluster, Group: c.Group, SegmentBytes: n.w.setup.segmentBytes,
 			Pipeline: c.PipelineOps, SameBoot: n.sameBoot},
-		RetentionBytes: n.w.setup.retention, LeaseBytes: n.w.setup.lease})
+		RetentionBytes: n.w.setup.retention, LeaseBytes: n.w.setup.lease}
 }

@@ -71,9 +71,14 @@ func (p *process) boot() {
 	var err error
 	p.disk.init(p)
 	p.disk.run(func() {
-		p.store, rec, err = p.n.openDisk(p.disk.fs())
-		if err == nil {
-			boot, err = partition.Boot(p.log(), rec, &p.w.setup.config, partition.Past{SameBoot: p.n.sameBoot, Forgotten: p.n.lost})
+		rec, boot, err = p.recover()
+		if partition.Untold(err) && p.w.setup.config.Replicas > 1 {
+			p.w.note(p.n.id, "forgets its log", err.Error())
+			if err = partition.Forget(p.n.diskOptions(p.disk.fs())); err == nil {
+				p.n.seen.wipe()
+				p.w.cover.Wiped++
+				rec, boot, err = p.recover()
+			}
 		}
 	}, func() {
 		switch {
@@ -90,12 +95,8 @@ func (p *process) boot() {
 // recover opens the log and reads what the replica must know of it.
 func (p *process) recover() (rec *journal.Recovered, boot vsr.Boot, err error) {
 	p.store, rec, err = p.n.openDisk(p.disk.fs())
-	if err == nil && !p.w.setup.synced && (!p.n.sameBoot || rec.WasFenced) {
-		err = partition.LoseUnsynced(p.log(), rec)
-	}
 	if err == nil {
-		c := &p.w.setup.config
-		boot, err = partition.Boot(p.log(), rec, c.RootSum, c.PipelineOps, c.SessionsMax, p.n.lost)
+		boot, err = partition.Boot(p.log(), rec, &p.w.setup.config, partition.Past{SameBoot: p.n.sameBoot, Forgotten: p.n.lost})
 	}
 	return rec, boot, err
 }
