@@ -158,3 +158,15 @@ func TestJudgeFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestReadText: a reading of files ends earlier than one of live nodes, and says why.
+func TestReadText(t *testing.T) {
+	report := &loadgen.ReplicaReport{Messages: 7_104_700, ReadTo: 7_104_700}
+	if got := readText(report, false) + after(""); got != "7104700 messages to offset 7104700" {
+		t.Errorf("live: %q", got)
+	}
+	want := "7104700 messages to offset 7104700, up to the last acknowledged offset: torn"
+	if got := readText(report, true) + after("torn"); got != want {
+		t.Errorf("files: %q", got)
+	}
+}

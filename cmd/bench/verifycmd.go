@@ -84,7 +84,7 @@ func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loa
 	}
 	for _, replica := range source.Replicas() {
 		report := verifier.Read(env.ctx, source, replica)
-		fmt.Fprintf(env.out, "%s: %d messages to offset %d %s\n", replica, report.Messages, report.ReadTo, report.Unreadable)
+		fmt.Fprintf(env.out, "%s: %s%s\n", replica, readText(report, true), after(report.Unreadable))
 	}
 	if env.ctx.Err() != nil {
 		return nil, 0, errors.New("interrupted")

@@ -73,9 +73,27 @@ func (r *session) verifyRound(ctx context.Context, verifier *loadgen.Verifier, r
 		took := time.Since(began)
 		r.record.write(results.Event{Kind: results.KindVerifyEnd, Node: replica, Reason: round.name, DurationNs: new(int64(took)), Detail: report.Unreadable})
 		r.verifyTimes = append(r.verifyTimes, verifyTime{round.name, replica, node, took})
-		r.say.line("verify: %s %s: %d messages to offset %d in %v %s", round.name, replica, report.Messages, report.ReadTo, took.Round(time.Millisecond), report.Unreadable)
+		r.say.line("verify: %s %s: %s in %v%s", round.name, replica, readText(report, round.name == roundOffline), took.Round(time.Millisecond), after(report.Unreadable))
 	}
 	return nil
+}
+
+// readText says how far a replica was read. A reading of files stops where the acknowledged ends: what a dead node's files hold beyond it
+// is owed to nobody.
+func readText(report *loadgen.ReplicaReport, files bool) string {
+	text := fmt.Sprintf("%d messages to offset %d", report.Messages, report.ReadTo)
+	if files {
+		text += ", up to the last acknowledged offset"
+	}
+	return text
+}
+
+// after sets a remark that may be empty behind a line.
+func after(remark string) string {
+	if remark == "" {
+		return ""
+	}
+	return ": " + remark
 }
 
 // verification is the summary's list of readings.
