@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rejoin/loadgen"
@@ -13,8 +14,8 @@ import (
 )
 
 type dumpCommand struct {
-	Path string `arg:"" help:"A segment (.seg), state or mark file, ledger (.ledger), interval log (.hlog) or event file (.ndjson)."`
-	Max  int    `help:"Print at most so many records; 0 is all." default:"0" placeholder:"N"`
+	Path string `arg:"" help:"A segment (.seg), state file (node.state, state, mark), ledger (.ledger), interval log (.hlog), or lines of JSON (.ndjson: events, status, rates)."`
+	Max  int    `help:"Print at most so many records, headings not counted; 0 is all." default:"0" placeholder:"N"`
 }
 
 // Help is shown by bench dump --help.
@@ -40,42 +41,49 @@ func (c *dumpCommand) Run(env *environment) error {
 		_, err := fmt.Fprintf(env.out, format+"\n", args...)
 		return err
 	}
-	err := dumpFile(c.Path, say)
+	if c.Max < 0 {
+		return usage("--max %d: pass how many records to print, or 0 for all", c.Max)
+	}
+	title := func(format string, args ...any) { fmt.Fprintf(env.out, format+"\n", args...) }
+	err := dumpFile(c.Path, title, say)
 	if err != nil && !errors.Is(err, errEnough) {
 		return usage("dump %s: %w", c.Path, err)
 	}
 	return nil
 }
 
+// sayer prints one record.
 type sayer func(format string, args ...any) error
 
-func dumpFile(path string, say sayer) error {
+// titler prints what stands above the records.
+type titler func(format string, args ...any)
+
+func dumpFile(path string, title titler, say sayer) error {
 	name := filepath.Base(path)
 	switch ext := filepath.Ext(name); {
 	case ext == segmentSuffix:
 		return dumpSegment(path, say)
 	case ext == ".ledger":
-		return dumpLedger(path, say)
+		return dumpLedger(path, title, say)
 	case ext == ".hlog":
 		return dumpHlog(path, say)
 	case ext == ".ndjson":
 		return dumpEvents(path, say)
-	case name == "state" || name == "mark":
+	case name == "node.state" || name == "state" || name == "mark":
 		return dumpCopies(path, say)
 	}
-	return fmt.Errorf("its name tells no kind that bench can print: .seg, .ledger, .hlog, .ndjson, state, mark")
+	return fmt.Errorf("its name tells no kind that bench can print: .seg, .ledger, .hlog, .ndjson, node.state, state, mark")
 }
 
-func dumpLedger(path string, say sayer) error {
+func dumpLedger(path string, title titler, say sayer) error {
 	r, err := loadgen.OpenLedger(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	h := r.Head()
-	if err := say("producer %d of %d, run id %d, batches of %d messages of %d bytes", h.Producer, h.Producers, h.RunID, h.BatchMessages, h.MessageBytes); err != nil {
-		return err
-	}
+	title("producer %d of %d, run id %d, batches of %d messages of %d bytes; sent and latency count from when a batch was due",
+		h.Producer, h.Producers, h.RunID, h.BatchMessages, h.MessageBytes)
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
@@ -84,9 +92,7 @@ func dumpLedger(path string, say sayer) error {
 		if err != nil {
 			return err
 		}
-		err = say("batch %d  %v  due %.6f s  sent +%.3f ms  done +%.3f ms  tries %d  offset %d", rec.Sequence, rec.Outcome, float64(rec.DueNs)/1e9,
-			float64(rec.SentNs-rec.DueNs)/1e6, float64(rec.DoneNs-rec.SentNs)/1e6, rec.Tries, rec.Offset)
-		if err != nil {
+		if err := say("%s", recordText(rec)); err != nil {
 			return err
 		}
 	}
@@ -94,6 +100,22 @@ func dumpLedger(path string, say sayer) error {
 		return say("the file ends inside a block: its writer was killed")
 	}
 	return nil
+}
+
+// recordText tells a batch's story. What was not acknowledged has no latency, only a time at which it was given up, and no offset.
+func recordText(r loadgen.Record) string {
+	text := fmt.Sprintf("batch %d  %v  due %.6f s", r.Sequence, r.Outcome, float64(r.DueNs)/1e9)
+	if r.Tries > 0 {
+		text += fmt.Sprintf("  sent +%.3f ms", float64(r.SentNs-r.DueNs)/1e6)
+	}
+	took := float64(r.DoneNs-r.DueNs) / 1e6
+	switch {
+	case r.Outcome == loadgen.OutcomeOK:
+		return text + fmt.Sprintf("  latency %.3f ms  tries %d  offset %d", took, r.Tries, r.Offset)
+	case r.Late:
+		return text + fmt.Sprintf("  acknowledged too late, +%.3f ms  tries %d  offset %d", took, r.Tries, r.Offset)
+	}
+	return text + fmt.Sprintf("  given up +%.3f ms  tries %d", took, r.Tries)
 }
 
 func dumpHlog(path string, say sayer) error {
@@ -109,7 +131,7 @@ func dumpHlog(path string, say sayer) error {
 	})
 }
 
-// dumpEvents prints the events of a run, or a node's own file as it stands.
+// dumpEvents prints the events of a run, or a node's own file as it stands; and the other files of lines, which have no kind.
 func dumpEvents(path string, say sayer) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -137,7 +159,7 @@ func dumpEvents(path string, say sayer) error {
 	}
 }
 
-// eventText puts time, source and kind first and the rest in the order of their names.
+// eventText puts time, source or node, and kind first and the rest in the order of their names.
 func eventText(e map[string]any) string {
 	at := "          "
 	if ns, ok := e["t_ns"].(float64); ok {
@@ -145,11 +167,18 @@ func eventText(e map[string]any) string {
 	} else if ns, ok := e["t_mono_ns"].(float64); ok {
 		at = fmt.Sprintf("%.3f s", ns/1e9)
 	}
-	text := fmt.Sprintf("%s  %-8v %-18v", at, firstOf(e, "source", "node"), e["kind"])
+	text, shown := at, []string{"t_ns", "t_mono_ns"}
+	for _, column := range []struct {
+		keys  []string
+		width int
+	}{{[]string{"source", "node"}, 8}, {[]string{"kind"}, 18}} {
+		if key := firstOf(e, column.keys...); key != "" {
+			text += fmt.Sprintf("  %-*v", column.width, e[key])
+			shown = append(shown, key)
+		}
+	}
 	for _, key := range sortedKeys(e) {
-		switch key {
-		case "t_ns", "t_mono_ns", "source", "kind":
-		default:
+		if !slices.Contains(shown, key) {
 			text += fmt.Sprintf("  %s %v", key, plain(e[key]))
 		}
 	}

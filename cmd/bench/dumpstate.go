@@ -61,18 +61,21 @@ func dumpCopies(path string, say sayer) error {
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// firstOf is the first field that is there.
-func firstOf(m map[string]any, names ...string) any {
+// firstOf is the first of the names that is there; empty if none is.
+func firstOf(m map[string]any, names ...string) string {
 	for _, name := range names {
-		if v, ok := m[name]; ok {
-			return v
+		if m[name] != nil {
+			return name
 		}
 	}
 	return ""
 }
 
-// plain prints whole numbers without an exponent.
+// plain prints whole numbers without an exponent, and what is null as "no data".
 func plain(v any) any {
+	if v == nil {
+		return "–"
+	}
 	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)
 	}

@@ -265,7 +265,7 @@ func TestListCleanVersion(t *testing.T) {
 	if code, out := bench(t, "--results", root, "report"); code != 0 || !strings.Contains(out, "latency.svg") {
 		t.Errorf("report: exit code %d\n%s", code, out)
 	}
-	if code, out := bench(t, "dump", filepath.Join(root, "latest", "ledger", "p0000.ledger"), "--max", "3"); code != 0 || strings.Count(out, "\n") != 3 {
+	if code, out := bench(t, "dump", filepath.Join(root, "latest", "ledger", "p0000.ledger"), "--max", "3"); code != 0 || strings.Count(out, "\nbatch ") != 3 {
 		t.Errorf("dump: exit code %d\n%s", code, out)
 	}
 	if code, out := bench(t, "--results", root, "clean", "--all"); code != 0 || !strings.Contains(out, "removed") {
