@@ -31,6 +31,10 @@ func (n *node) Cluster() api.ClusterStatus {
 	return c
 }
 
+// unheardTicks is when what a peer told last says nothing of now any more. Backups tell the primary, not
+// each other.
+const unheardTicks = 100
+
 // statusOf is the own status exactly, and that of others as far as their messages told it.
 func (g *group) statusOf(id int) api.Status {
 	own := g.Status()
@@ -41,6 +45,10 @@ func (g *group) statusOf(id int) api.Status {
 	p := snap.Peers[id]
 	s := api.Status{Topic: own.Topic, Partition: own.Partition, Role: api.RoleNone, State: api.StateViewChange, View: p.View, LogView: p.LogView,
 		Head: p.Head, Commit: p.Commit, KnownCommit: own.KnownCommit, Primary: own.Primary}
+	if p.SilentTicks > unheardTicks {
+		s.State, s.Primary = api.StateUnknown, ""
+		return s
+	}
 	if p.View > 0 && p.View == p.LogView {
 		s.State, s.Role = api.StateNormal, api.RoleBackup
 	}

@@ -81,6 +81,7 @@ const (
 	StateTransferring State = "transferring"
 	StateWiped        State = "wiped"
 	StateFenced       State = "fenced"
+	StateUnknown      State = "unknown" // of another node that this one does not hear
 )
 
 // Status is a snapshot of one replica. Offsets are of messages and exclusive: the next one.

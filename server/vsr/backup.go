@@ -16,6 +16,7 @@ func (r *Replica) onPrepare(m *Message) {
 	}
 	r.heardPrimary()
 	r.follow.commit = max(r.follow.commit, m.Commit.Op)
+	r.countRepaired(h)
 	switch {
 	case h.Op <= r.log.head.Op:
 		if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {

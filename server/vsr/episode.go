@@ -53,6 +53,13 @@ func (r *Replica) progressEpisode() {
 	}
 }
 
+// countRepaired counts a prepare that was asked for again.
+func (r *Replica) countRepaired(h *Header) {
+	if e := &r.episode; e.active && !r.pull.active && h.Op > r.log.head.Op && h.Op <= e.to {
+		e.bytes += 128 + uint64(h.BodyBytes)
+	}
+}
+
 // brokenEpisode tells why what was under way has to be asked for again.
 func (r *Replica) brokenEpisode(why string) {
 	if r.episode.active {

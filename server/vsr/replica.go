@@ -48,6 +48,7 @@ type peer struct {
 	view        uint64      // of its last message
 	logView     uint64
 	head        uint64 // the last it named
+	heardAt     uint64 // tick of its last message
 }
 
 // New makes a replica from what recovery found. A Boot that breaks its own invariants is the
@@ -307,7 +308,7 @@ func (r *Replica) onCatchUpMessage(m *Message) {
 // note keeps what a message tells of its sender, to be shown.
 func (r *Replica) note(from int, m *Message) {
 	p := &r.peers[from]
-	p.view, p.logView = m.View, m.LogView
+	p.view, p.logView, p.heardAt = m.View, m.LogView, r.tick
 	if m.Kind == MsgBeat || m.Kind == MsgBeatAck || m.Kind == MsgPreVoteAck {
 		p.head = m.Head.Op
 	}

@@ -24,7 +24,10 @@ type Status struct {
 }
 
 // PeerStatus is what a replica last told of itself.
-type PeerStatus struct{ View, LogView, Head, Commit uint64 }
+type PeerStatus struct {
+	View, LogView, Head, Commit uint64
+	SilentTicks                 uint64 // since it was last heard; backups hear only the primary
+}
 
 // Primary is the replica that this one believes to lead, or NoPrimary.
 func (r *Replica) Primary() int {
@@ -47,7 +50,7 @@ func (r *Replica) Status() Status {
 		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Tick: r.tick, CommitTick: r.lead.commitAt}
 	for i := range r.cfg.Replicas {
 		p := &r.peers[i]
-		s.Peers[i] = PeerStatus{View: p.view, LogView: p.logView, Head: p.head, Commit: p.commit}
+		s.Peers[i] = PeerStatus{View: p.view, LogView: p.logView, Head: p.head, Commit: p.commit, SilentTicks: r.tick - p.heardAt}
 	}
 	if r.lead.leading {
 		s.Role = "primary"
