@@ -158,37 +158,3 @@ func (p *pairing) cutNode(node string, atNs int64) {
 		}
 	}
 }
-
-// TimelineOf rebuilds the timeline of a run from its events: warmup_end, load_stop, kill, restart, first_ack, caught_up. The last three
-// belong to the last kill of their node before them.
-func TimelineOf(events []Event) Timeline {
-	sorted := slices.Clone(events)
-	slices.SortStableFunc(sorted, func(a, b Event) int { return cmp.Compare(a.TNs, b.TNs) })
-	var t Timeline
-	last := map[string]int{}
-	setFirst := func(node string, field func(*Kill) **int64, tNs int64) {
-		if i, ok := last[node]; ok {
-			if at := field(&t.Kills[i]); *at == nil {
-				*at = new(tNs)
-			}
-		}
-	}
-	for _, e := range sorted {
-		switch e.Kind {
-		case KindWarmupEnd:
-			t.WarmupEndNs = e.TNs
-		case KindLoadStop:
-			t.LoadStopNs = new(e.TNs)
-		case KindKill:
-			last[e.Of()] = len(t.Kills)
-			t.Kills = append(t.Kills, Kill{Node: e.Of(), Role: e.Role, AtNs: e.TNs})
-		case KindRestart:
-			setFirst(e.Of(), func(k *Kill) **int64 { return &k.RestartNs }, e.TNs)
-		case KindFirstAck:
-			setFirst(e.Of(), func(k *Kill) **int64 { return &k.FirstAckNs }, e.TNs)
-		case KindCaughtUp:
-			setFirst(e.Of(), func(k *Kill) **int64 { return &k.CaughtUpNs }, e.TNs)
-		}
-	}
-	return t
-}

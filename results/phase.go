@@ -31,6 +31,15 @@ type Kill struct {
 	CaughtUpNs *int64
 }
 
+// Stop is what a Timeline knows of one SIGSTOP.
+type Stop struct {
+	Node string
+	Role string // as in Kill
+	AtNs int64
+	// ResumeNs is the SIGCONT, nil if none came before the node was killed or the run ended.
+	ResumeNs *int64
+}
+
 // Timeline maps a time to its phase. Spans are half open, [from, to); one that never ended reaches to load stop.
 //
 //	warmup   before WarmupEndNs, whatever happens in it
@@ -40,9 +49,13 @@ type Kill struct {
 //	steady   the rest, also while a node is down and writes go on
 type Timeline struct {
 	WarmupEndNs int64
+	// LoadStartNs is the first due time; 0, the run's start, while it is not known.
+	LoadStartNs int64
 	// LoadStopNs is nil while the load runs.
 	LoadStopNs *int64
 	Kills      []Kill
+	// Stops make no phase: a stopped process may come back at any moment.
+	Stops []Stop
 }
 
 // Span is a stretch of one phase; ToNs is nil for one that has no known end.

@@ -1,0 +1,64 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+)
+
+// TimelineOf rebuilds the timeline of a run from its events: warmup_end, load_start, load_stop, kill, restart, first_ack, caught_up, pause,
+// resume. What follows a kill or a pause belongs to the last one of its node before it.
+func TimelineOf(events []Event) Timeline {
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b Event) int { return cmp.Compare(a.TNs, b.TNs) })
+	b := timelineBuilder{lastKill: map[string]int{}, openStop: map[string]int{}}
+	for _, e := range sorted {
+		b.take(e)
+	}
+	return b.t
+}
+
+type timelineBuilder struct {
+	t Timeline
+	// lastKill and openStop are indexes in t.Kills and t.Stops by node.
+	lastKill map[string]int
+	openStop map[string]int
+}
+
+func (b *timelineBuilder) take(e Event) {
+	switch e.Kind {
+	case KindWarmupEnd:
+		b.t.WarmupEndNs = e.TNs
+	case KindLoadStart:
+		b.t.LoadStartNs = e.TNs
+	case KindLoadStop:
+		b.t.LoadStopNs = new(e.TNs)
+	case KindKill:
+		delete(b.openStop, e.Of()) // a stopped process that is killed never resumes
+		b.lastKill[e.Of()] = len(b.t.Kills)
+		b.t.Kills = append(b.t.Kills, Kill{Node: e.Of(), Role: e.Role, AtNs: e.TNs})
+	case KindRestart:
+		b.setFirst(e, func(k *Kill) **int64 { return &k.RestartNs })
+	case KindFirstAck:
+		b.setFirst(e, func(k *Kill) **int64 { return &k.FirstAckNs })
+	case KindCaughtUp:
+		b.setFirst(e, func(k *Kill) **int64 { return &k.CaughtUpNs })
+	case KindPause:
+		if _, open := b.openStop[e.Of()]; !open {
+			b.openStop[e.Of()] = len(b.t.Stops)
+			b.t.Stops = append(b.t.Stops, Stop{Node: e.Of(), Role: e.Role, AtNs: e.TNs})
+		}
+	case KindResume:
+		if i, open := b.openStop[e.Of()]; open {
+			b.t.Stops[i].ResumeNs = new(e.TNs)
+			delete(b.openStop, e.Of())
+		}
+	}
+}
+
+func (b *timelineBuilder) setFirst(e Event, field func(*Kill) **int64) {
+	if i, ok := b.lastKill[e.Of()]; ok {
+		if at := field(&b.t.Kills[i]); *at == nil {
+			*at = new(e.TNs)
+		}
+	}
+}
