@@ -8,30 +8,41 @@ import (
 // gapTailNs is how long after a restart a gap still belongs to its kill.
 const gapTailNs = int64(5 * time.Second)
 
-// GapWithoutAckNs is the longest time between two consecutive acknowledgements, of all producers, that touches [kill, restart + 5 s]; for a
-// node that stayed down the span reaches to endNs, as does the last gap if nothing was acknowledged any more. Before the first
-// acknowledgement the run's start stands in. ackNs must be sorted.
-func (k Kill) GapWithoutAckNs(ackNs []int64, endNs int64) int64 {
+// Gap is a stretch between two consecutive acknowledgements of all producers.
+type Gap struct{ FromNs, ToNs int64 }
+
+// LongestGap is the longest time between two consecutive acknowledgements, of all producers, that touches [kill, restart + 5 s]; for a node
+// that stayed down the span reaches to endNs, as does the last gap if nothing was acknowledged any more. Before the first acknowledgement the
+// run's start stands in. Of equal gaps it is the first. ackNs must be sorted.
+func (k Kill) LongestGap(ackNs []int64, endNs int64) Gap {
 	until := endNs
 	if k.RestartNs != nil {
 		until = min(*k.RestartNs+gapTailNs, endNs)
 	}
-	var longest int64
+	var longest Gap
 	first, _ := slices.BinarySearch(ackNs, k.AtNs) // the gap that ends here is the first that touches the span
 	for i := first; i <= len(ackNs); i++ {
-		begin, end := int64(0), endNs
+		g := Gap{0, endNs}
 		if i > 0 {
-			begin = ackNs[i-1]
+			g.FromNs = ackNs[i-1]
 		}
 		if i < len(ackNs) {
-			end = ackNs[i]
+			g.ToNs = ackNs[i]
 		}
-		if begin > until {
+		if g.FromNs > until {
 			break
 		}
-		longest = max(longest, end-begin)
+		if g.ToNs-g.FromNs > longest.ToNs-longest.FromNs {
+			longest = g
+		}
 	}
 	return longest
+}
+
+// GapWithoutAckNs is the length of LongestGap.
+func (k Kill) GapWithoutAckNs(ackNs []int64, endNs int64) int64 {
+	g := k.LongestGap(ackNs, endNs)
+	return g.ToNs - g.FromNs
 }
 
 // FirstAckAfterNs is the first acknowledgement after a kill, nil if none came. ackNs must be sorted.

@@ -38,6 +38,31 @@ func TestGapWithoutAck(t *testing.T) {
 	}
 }
 
+func TestLongestGapSaysWhenItBegan(t *testing.T) {
+	k := Kill{AtNs: 100, RestartNs: at(200)}
+	if got, want := k.LongestGap([]int64{90, 120, 150, 300, 450, 470}, 500), (Gap{150, 300}); got != want {
+		t.Errorf("longest gap %v, want %v: the first of two that are equally long", got, want)
+	}
+}
+
+func TestGapIsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kill KillSummary
+		want bool
+	}{
+		{"around the kill", KillSummary{AtMs: 1000, FirstAckMs: new(300.0), GapWithoutAckMs: 310, GapAtMs: new(990.0)}, true},
+		{"begins with an answer that was under way", KillSummary{AtMs: 1000, FirstAckMs: new(300.0), GapWithoutAckMs: 295, GapAtMs: new(1005.0)}, true},
+		{"no acknowledgement any more", KillSummary{AtMs: 1000, GapWithoutAckMs: 9000, GapAtMs: new(990.0)}, true},
+		{"after the first acknowledgement", KillSummary{AtMs: 1000, FirstAckMs: new(3.0), GapWithoutAckMs: 800, GapAtMs: new(2500.0)}, false},
+		{"of an older run, unknown when", KillSummary{AtMs: 1000, FirstAckMs: new(3.0), GapWithoutAckMs: 800}, false},
+	} {
+		if got := c.kill.GapIsOwn(); got != c.want {
+			t.Errorf("%s: own is %v", c.name, got)
+		}
+	}
+}
+
 func TestFirstAckAfter(t *testing.T) {
 	acks := []int64{5, 10, 20}
 	for kill, want := range map[int64]int64{0: 5, 5: 10, 9: 10, 10: 20} {

@@ -84,6 +84,9 @@ type KillSummary struct {
 	DownMs *float64 `json:"down_ms"`
 	// GapWithoutAckMs is the longest time between two consecutive acknowledgements that touches [kill, restart + 5 s]. Always a number.
 	GapWithoutAckMs float64 `json:"gap_without_ack_ms"`
+	// GapAtMs is when that gap began, since run start: it may lie long after the kill and have another cause, see GapIsOwn. Null if no gap
+	// was measured.
+	GapAtMs *float64 `json:"gap_at_ms"`
 	// FirstAckMs is from the kill to the first acknowledgement after it.
 	FirstAckMs    *float64 `json:"first_ack_ms"`
 	CaughtUpMs    *float64 `json:"caught_up_ms"`
@@ -95,6 +98,12 @@ type KillSummary struct {
 	TransferOps   int64    `json:"transfer_ops"`
 	TransferBytes int64    `json:"transfer_bytes"`
 	TransferMs    *float64 `json:"transfer_ms"`
+}
+
+// GapIsOwn says whether the longest gap is the silence that this kill began with, not a later one that happens to lie before restart + 5 s:
+// it then began before the first acknowledgement after the kill.
+func (k KillSummary) GapIsOwn() bool {
+	return k.GapAtMs != nil && (k.FirstAckMs == nil || *k.GapAtMs < k.AtMs+*k.FirstAckMs)
 }
 
 // Generator says whether the load generator itself can be believed.
