@@ -32,16 +32,30 @@ func (c *cleanCommand) Run(env *environment) error {
 			fmt.Fprintf(env.out, "kept      %s: its run goes on (process %d)\n", folder.Name(), run.Pid)
 			continue
 		}
-		if c.Data {
-			err = folder.RemoveData()
-		} else {
-			err = results.Remove(env.results, folder)
-		}
-		if err != nil {
+		if err := c.remove(env, folder); err != nil {
 			return usage("%w", err)
 		}
-		fmt.Fprintf(env.out, "removed   %s\n", folder.Name())
 	}
+	return nil
+}
+
+// remove removes a run or only its data, and says which.
+func (c *cleanCommand) remove(env *environment, folder results.Folder) error {
+	if !c.Data {
+		if err := results.Remove(env.results, folder); err != nil {
+			return err
+		}
+		fmt.Fprintf(env.out, "removed   %s\n", folder.Name())
+		return nil
+	}
+	if !folder.HasData() {
+		fmt.Fprintf(env.out, "no data   of %s was there\n", folder.Name())
+		return nil
+	}
+	if err := folder.RemoveData(); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.out, "removed   data of %s; its record stays\n", folder.Name())
 	return nil
 }
 

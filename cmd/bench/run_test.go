@@ -259,7 +259,7 @@ func TestListCleanVersion(t *testing.T) {
 	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "pass") || !strings.Contains(out, "memory-mini") {
 		t.Errorf("list: %s", out)
 	}
-	if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, "are gone") {
+	if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, "target memory leaves none") {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
 	if code, out := bench(t, "--results", root, "report"); code != 0 || !strings.Contains(out, "latency.svg") {
@@ -267,6 +267,16 @@ func TestListCleanVersion(t *testing.T) {
 	}
 	if code, out := bench(t, "dump", filepath.Join(root, "latest", "ledger", "p0000.ledger"), "--max", "3"); code != 0 || strings.Count(out, "\nbatch ") != 3 {
 		t.Errorf("dump: exit code %d\n%s", code, out)
+	}
+	data := filepath.Join(root, "latest", "data", "n0")
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := bench(t, "--results", root, "clean", "--all", "--data"); code != 0 || !strings.Contains(out, "removed   data of ") {
+		t.Errorf("clean --data: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "--results", root, "clean", "--all", "--data"); code != 0 || !strings.Contains(out, "no data   of ") {
+		t.Errorf("clean --data again: exit code %d\n%s", code, out)
 	}
 	if code, out := bench(t, "--results", root, "clean", "--all"); code != 0 || !strings.Contains(out, "removed") {
 		t.Errorf("clean: exit code %d\n%s", code, out)

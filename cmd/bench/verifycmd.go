@@ -15,7 +15,7 @@ type verifyCommand struct {
 // Help is shown by bench verify --help.
 func (verifyCommand) Help() string {
 	return `Reads the nodes' files without any node running and holds them against the run's ledger. Data directories are removed after a pass
-unless the run was given --keep; then there is nothing to read, and the command says so.`
+unless the run was given --keep; then there is nothing to read, and the command says so. Runs that did not pass keep them.`
 }
 
 // Run verifies offline and exits as a run would.
@@ -32,7 +32,7 @@ func (c *verifyCommand) Run(env *environment) error {
 		return usage("%s goes on (process %d); wait for its end", folder.Name(), run.Pid)
 	}
 	if !folder.HasData() {
-		return usage("%s: the nodes' data directories are gone: they are removed after a pass unless the run was given --keep", folder.Name())
+		return usage("%s: %s", folder.Name(), c.noData(folder, run))
 	}
 	report, ackedEnd, err := verifyFiles(env, folder, run)
 	if err != nil {
@@ -51,6 +51,22 @@ func (c *verifyCommand) Run(env *environment) error {
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// noData says why there is nothing to read, as far as the record tells.
+func (c *verifyCommand) noData(folder results.Folder, run results.Run) string {
+	const gone = "there are no data directories of nodes to read"
+	if run.Asked.Target != targetBuiltin {
+		return fmt.Sprintf("%s: target %s leaves none", gone, run.Asked.Target)
+	}
+	summary, err := folder.ReadSummary()
+	switch {
+	case err != nil:
+		return gone + ", and the run left no verdict: it ended before its end was written, or bench clean removed them"
+	case summary.Verdict == results.Pass:
+		return gone + ": they are removed after a pass unless the run is given --keep"
+	}
+	return fmt.Sprintf("%s: the run's verdict is %s, so it did not remove them itself; bench clean --data did, or it ended before nodes were started", gone, summary.Verdict)
 }
 
 // judgeFiles knows what a reading of live nodes does not: there is nowhere else to look. What no replica's files reach is lost, however
