@@ -113,6 +113,8 @@ type Recovery struct {
 	Node string
 	Role string
 	AtNs int64
+	// BeforeLoad says that the node was killed before the first batch was due.
+	BeforeLoad bool
 	// DownNs is from the kill to the restart.
 	DownNs float64
 	Bars   []RecoveryBar

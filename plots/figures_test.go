@@ -129,7 +129,7 @@ func TestRecoveriesOfUnhappyKills(t *testing.T) {
 		{Kind: results.Transfer, Node: "n0", FromNs: 310, ToNs: at(500), Cut: true},
 		{Kind: results.Repair, Node: "n1", FromNs: 210, ToNs: at(900)},
 	}
-	got := Recoveries(kills, activities)
+	got := Recoveries(results.Timeline{Kills: kills}, activities)
 	if b := got[0].bar(BarRepair); b.DurationNs != 90 || b.Count != 2 || b.Bytes != 12 || b.Unfinished {
 		t.Errorf("repair %+v, want the 90 ns in which one went on", b)
 	}
@@ -141,6 +141,18 @@ func TestRecoveriesOfUnhappyKills(t *testing.T) {
 	}
 	if !math.IsNaN(got[1].DownNs) || len(got[1].Bars) != 0 || killNotes(got[1])[1] != "not restarted" {
 		t.Errorf("a node that stayed down %+v", got[1])
+	}
+}
+
+func TestRecoveryTellsWhatTheSummaryTells(t *testing.T) {
+	at := func(ns int64) *int64 { return &ns }
+	timeline := results.Timeline{LoadStopNs: at(900), Kills: []results.Kill{{Node: "n0", AtNs: 100, RestartNs: at(200), CaughtUpNs: at(300)}}}
+	activities := []results.Activity{
+		{Kind: results.Repair, Node: "n0", FromNs: 210, ToNs: at(260), Bytes: at(5)},
+		{Kind: results.Repair, Node: "n0", FromNs: 500, ToNs: at(560), Bytes: at(7)}, // long after it had caught up
+	}
+	if b := Recoveries(timeline, activities)[0].bar(BarRepair); b.Count != 1 || b.Bytes != 5 || b.DurationNs != 50 {
+		t.Errorf("repair %+v, want only the one before caught up", b)
 	}
 }
 

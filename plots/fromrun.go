@@ -39,7 +39,7 @@ func FromRun(f results.Folder) (Figures, error) {
 	}
 	var latencyErr error
 	out.Latency, latencyErr = readLatency(f, out.EndNs)
-	out.Recovery = Recoveries(timeline.Kills, activities)
+	out.Recovery = Recoveries(timeline, activities)
 	return out, errors.Join(runErr, eventErr, lagErr, rateErr, setErr, latencyErr)
 }
 
@@ -253,72 +253,42 @@ func windowFor(q float64, perSecond int64) time.Duration {
 	return 0
 }
 
-// Recoveries gathers what followed each kill: activities of the killed node from its restart to its next kill.
-func Recoveries(kills []results.Kill, activities []results.Activity) []Recovery {
+// Recoveries gathers what followed each kill.
+func Recoveries(t results.Timeline, activities []results.Activity) []Recovery {
 	var out []Recovery
-	for i, k := range kills {
-		r := Recovery{Node: k.Node, Role: k.Role, AtNs: k.AtNs, DownNs: math.NaN()}
+	for i, k := range t.Kills {
+		r := Recovery{Node: k.Node, Role: k.Role, AtNs: k.AtNs, BeforeLoad: k.AtNs < t.LoadStartNs, DownNs: math.NaN()}
 		if k.FirstAckNs != nil {
 			r.Bars = append(r.Bars, RecoveryBar{Kind: BarOutage, DurationNs: float64(*k.FirstAckNs - k.AtNs)})
 		}
 		if k.RestartNs != nil {
 			r.DownNs = float64(*k.RestartNs - k.AtNs)
-			r.Bars = append(r.Bars, returnBars(k, nextKill(kills[i+1:], k.Node), activities)...)
+			r.Bars = append(r.Bars, returnBars(k, t.ActivitiesOf(i, activities))...)
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-func nextKill(later []results.Kill, node string) int64 {
-	for _, k := range later {
-		if k.Node == node {
-			return k.AtNs
-		}
-	}
-	return math.MaxInt64
-}
-
-func returnBars(k results.Kill, untilNs int64, activities []results.Activity) []RecoveryBar {
+func returnBars(k results.Kill, own []results.Activity) []RecoveryBar {
 	var bars []RecoveryBar
 	for _, kind := range []struct {
 		of results.ActivityKind
 		as BarKind
 	}{{results.Repair, BarRepair}, {results.Transfer, BarTransfer}} {
-		var own []results.Activity
-		for _, a := range activities {
-			if a.Kind == kind.of && a.Node == k.Node && a.FromNs >= *k.RestartNs && a.FromNs < untilNs {
-				own = append(own, a)
-			}
+		total := results.TotalOf(kind.of, own)
+		if total.Count == 0 {
+			continue
 		}
-		if len(own) > 0 {
-			bars = append(bars, activityBar(kind.as, kind.of, own))
+		b := RecoveryBar{Kind: kind.as, Unfinished: total.Unfinished, Count: total.Count, Ops: total.Ops, Bytes: total.Bytes}
+		if total.DurationNs != nil {
+			b.DurationNs = float64(*total.DurationNs)
 		}
+		bars = append(bars, b)
 	}
 	catchup := RecoveryBar{Kind: BarCatchup, Unfinished: k.CaughtUpNs == nil}
 	if k.CaughtUpNs != nil {
 		catchup.DurationNs = float64(*k.CaughtUpNs - *k.RestartNs)
 	}
 	return append(bars, catchup)
-}
-
-// activityBar sums what was moved; its duration is the time in which at least one activity went on, so that partitions repaired side by side do
-// not count twice.
-func activityBar(as BarKind, kind results.ActivityKind, own []results.Activity) RecoveryBar {
-	b := RecoveryBar{Kind: as, Count: int64(len(own))}
-	for _, a := range own {
-		if a.ToNs == nil || a.Cut {
-			b.Unfinished = true
-		}
-		if ops := a.Ops(); ops != nil {
-			b.Ops += *ops
-		}
-		if a.Bytes != nil {
-			b.Bytes += *a.Bytes
-		}
-	}
-	for _, u := range union(own, kind, own[len(own)-1].FromNs, 0) {
-		b.DurationNs += float64(u[1] - u[0])
-	}
-	return b
 }
