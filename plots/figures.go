@@ -128,6 +128,8 @@ type RecoveryBar struct {
 	Unfinished bool
 	// Count, Ops and Bytes are shown if they are above 0.
 	Count, Ops, Bytes int64
+	// GapNs, of a BarOutage, is the longest gap between two acknowledgements; shown if above 0.
+	GapNs float64
 }
 
 // BarKind is a row within the bars of a kill.

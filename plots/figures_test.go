@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"rejoin/results"
 )
 
@@ -157,7 +159,7 @@ func TestRecoveryTellsWhatTheSummaryTells(t *testing.T) {
 }
 
 func TestLagIsAgainstTheHighestSeen(t *testing.T) {
-	c := lagCollector{index: map[string]int{}}
+	var c lagCollector
 	commit := func(v int64) *int64 { return &v }
 	for _, s := range []results.Status{
 		{TNs: 1, Node: "n0", Up: true, CommitOp: commit(10)},
@@ -177,6 +179,64 @@ func TestLagIsAgainstTheHighestSeen(t *testing.T) {
 	}
 	if want := "n0=0 n0=– n0=– n1=6 n1=3 n1=0"; strings.Join(got, " ") != want {
 		t.Errorf("lags %q, want %q", got, want)
+	}
+}
+
+func TestNodesAreInOrderOfTheirNames(t *testing.T) {
+	var c lagCollector
+	for _, node := range []string{"n10", "n2", "n0", "broker", "n2", "n1"} { // as their first lines may stand in a file
+		c.add(results.Status{Node: node})
+	}
+	var got []string
+	for _, s := range c.series {
+		got = append(got, s.Node)
+	}
+	if want := "n0 n1 n2 n10 broker"; strings.Join(got, " ") != want {
+		t.Errorf("order %q, want %q", got, want)
+	}
+	if lookOf("n1").color != vermillion || lookOf("n0").color != blue {
+		t.Error("a node's colour does not follow its number")
+	}
+}
+
+func TestKillBeforeTheLoad(t *testing.T) {
+	at := int64(-3_609_365)
+	r := Recoveries(results.Timeline{LoadStartNs: 0, Kills: []results.Kill{{Node: "n2", AtNs: at}}}, nil)
+	if notes := killNotes(r[0]); notes[0] != "killed before the load" {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+func TestOnlyAKillsOwnGapIsShown(t *testing.T) {
+	bars := func(durationNs float64) []RecoveryBar {
+		return []RecoveryBar{{Kind: BarOutage, DurationNs: durationNs}}
+	}
+	r := []Recovery{{Node: "n0", AtNs: 1e9, Bars: bars(300e6)}, {Node: "n1", AtNs: 2e9, Bars: bars(3e6)}, {Node: "n1", AtNs: 9e9}}
+	addGaps(r, []results.KillSummary{
+		{Node: "n0", AtMs: 1000, FirstAckMs: new(300.0), GapWithoutAckMs: 310, GapAtMs: new(990.0)},
+		{Node: "n1", AtMs: 2000, FirstAckMs: new(3.0), GapWithoutAckMs: 800, GapAtMs: new(4000.0)}, // somebody else's
+		{Node: "n1", AtMs: 9000, GapWithoutAckMs: 800, GapAtMs: new(8999.0)},
+	})
+	if got, want := barText(r[0].bar(BarOutage)), "300 ms · longest gap 310 ms"; got != want {
+		t.Errorf("says %q, want %q", got, want)
+	}
+	if got, want := barText(r[1].bar(BarOutage)), "3 ms"; got != want {
+		t.Errorf("says %q, want %q", got, want)
+	}
+}
+
+func TestRecoveryAxisHasRoomForTheText(t *testing.T) {
+	ink := newInk()
+	kills := []Recovery{{Bars: []RecoveryBar{
+		{Kind: BarCatchup, DurationNs: 2e9},
+		{Kind: BarRepair, DurationNs: 1.9e9, Count: 123, Ops: 123_456, Bytes: 1_180_000_000, Unfinished: true},
+	}}}
+	end := recoveryAxisEnd(kills, ink)
+	for _, b := range kills[0].Bars {
+		width := ink.text(9, ink90, 0, 0).Width(barText(&b))
+		if right := recoveryPanel*vg.Length(b.DurationNs/1e9/end) + barTextGap + width; right > recoveryPanel {
+			t.Errorf("%q ends at %v, behind the panel's %v", barText(&b), right, recoveryPanel)
+		}
 	}
 }
 

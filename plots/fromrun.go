@@ -40,6 +40,9 @@ func FromRun(f results.Folder) (Figures, error) {
 	var latencyErr error
 	out.Latency, latencyErr = readLatency(f, out.EndNs)
 	out.Recovery = Recoveries(timeline, activities)
+	if summary, err := f.ReadSummary(); err == nil { // without one, as in a run that crashed, there are no gaps to show
+		addGaps(out.Recovery, summary.Kills)
+	}
 	return out, errors.Join(runErr, eventErr, lagErr, rateErr, setErr, latencyErr)
 }
 
@@ -71,7 +74,7 @@ func readLag(f results.Folder) (series []LagSeries, lastNs int64, err error) {
 		return nil, 0, err
 	}
 	defer r.Close()
-	lags := lagCollector{index: map[string]int{}}
+	var lags lagCollector
 	var damage error
 	for {
 		s, err := r.Next()
@@ -89,20 +92,18 @@ func readLag(f results.Folder) (series []LagSeries, lastNs int64, err error) {
 	}
 }
 
+// lagCollector holds its series in the order of the nodes' names: the order of the lines in a file changes from run to run.
 type lagCollector struct {
 	series []LagSeries
-	index  map[string]int
 	// highest is the highest commit any node has shown.
 	highest int64
 	lastNs  int64
 }
 
 func (c *lagCollector) add(s results.Status) {
-	i, ok := c.index[s.Node]
+	i, ok := slices.BinarySearchFunc(c.series, s.Node, func(l LagSeries, node string) int { return compareNodes(l.Node, node) })
 	if !ok {
-		i = len(c.series)
-		c.index[s.Node] = i
-		c.series = append(c.series, LagSeries{Node: s.Node})
+		c.series = slices.Insert(c.series, i, LagSeries{Node: s.Node})
 	}
 	c.lastNs = max(c.lastNs, s.TNs)
 	lag := math.NaN()
@@ -291,4 +292,20 @@ func returnBars(k results.Kill, own []results.Activity) []RecoveryBar {
 		catchup.DurationNs = float64(*k.CaughtUpNs - *k.RestartNs)
 	}
 	return append(bars, catchup)
+}
+
+// addGaps takes the longest gap without acknowledgements of each kill from the summary, where it is the kill's own: one that lies later has
+// another cause, and beside this kill it would mislead.
+func addGaps(recoveries []Recovery, kills []results.KillSummary) {
+	for i := range recoveries {
+		r := &recoveries[i]
+		for _, k := range kills {
+			if k.Node != r.Node || math.Abs(k.AtMs*1e6-float64(r.AtNs)) >= 1e6 || !k.GapIsOwn() {
+				continue
+			}
+			if b := r.bar(BarOutage); b != nil {
+				b.GapNs = k.GapWithoutAckMs * 1e6
+			}
+		}
+	}
 }

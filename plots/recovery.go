@@ -32,25 +32,39 @@ func (f *Figures) recoverySheet(ink *ink) *sheet {
 		s.empty = "no data: no node was killed"
 		return s
 	}
-	top := 0.0
-	for _, k := range kills {
-		for _, b := range k.Bars {
-			if b.DurationNs > 0 && finite(b.DurationNs) {
-				top = max(top, b.DurationNs/1e9)
-			}
-		}
-	}
-	if top == 0 {
-		top = 1
-	}
 	p := s.newPanel("duration (s)", "")
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, top*1.35, secondTicks{} // room for the text behind the longest bar
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, recoveryAxisEnd(kills, ink), secondTicks{}
 	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, 1, plot.ConstantTicks(nil)
 	p.Y.LineStyle.Width = 0
 	p.Add(grid{vertical: true}, recoveryBars{kills, s.ink})
 	s.height = 95 + vg.Length(len(kills))*(barRow*vg.Length(barKinds)+killGap)
 	return s
 }
+
+// recoveryPanel is about how wide the panel beside the labels is.
+const recoveryPanel = sheetWidth - 2*sheetMargin - recoveryMargin - 20
+
+// recoveryAxisEnd leaves, in seconds, room for the text behind every bar.
+func recoveryAxisEnd(kills []Recovery, ink *ink) float64 {
+	style := ink.text(9, ink90, draw.XLeft, draw.YCenter)
+	end := 0.0
+	for _, k := range kills {
+		for i := range k.Bars {
+			b := &k.Bars[i]
+			if !(b.DurationNs > 0) || !finite(b.DurationNs) {
+				continue
+			}
+			text := float64((barTextGap + style.Width(barText(b)) + 4) / recoveryPanel)
+			end = max(end, b.DurationNs/1e9/(1-min(text, 0.9)))
+		}
+	}
+	if end == 0 {
+		return 1
+	}
+	return end
+}
+
+const barTextGap = vg.Length(5)
 
 // recoveryBars draws a block of rows per kill, the first kill at the top. Labels stand in a column of their own at the left.
 type recoveryBars struct {
@@ -104,7 +118,10 @@ func killTitle(k Recovery) string {
 }
 
 func killNotes(k Recovery) []string {
-	notes := []string{fmt.Sprintf("killed at %s", durationText(float64(k.AtNs)))}
+	notes := []string{"killed at " + durationText(float64(k.AtNs))}
+	if k.BeforeLoad || k.AtNs < 0 {
+		notes[0] = "killed before the load"
+	}
 	if finite(k.DownNs) && k.DownNs > 0 {
 		return append(notes, "down "+durationText(k.DownNs))
 	}
@@ -132,7 +149,7 @@ func (r recoveryBars) drawBar(c draw.Canvas, b *RecoveryBar, y vg.Length, toX fu
 	if b == nil {
 		text.Color = ink60
 	}
-	c.FillText(text, vg.Point{X: end + 5, Y: y}, barText(b))
+	c.FillText(text, vg.Point{X: end + barTextGap, Y: y}, barText(b))
 }
 
 // barText is what stands behind a bar: "1.2 s · 2 transfers · 3,400 ops · 118 MB".
@@ -148,6 +165,9 @@ func barText(b *RecoveryBar) string {
 		parts = append(parts, "no data")
 	default:
 		parts = append(parts, durationText(b.DurationNs))
+	}
+	if b.GapNs > 0 {
+		parts = append(parts, "longest gap "+durationText(b.GapNs))
 	}
 	if b.Count > 1 {
 		parts = append(parts, fmt.Sprintf("%s in all", countText(b.Count)))

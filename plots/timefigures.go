@@ -153,12 +153,6 @@ func (f *Figures) throughputSheet(ink *ink) *sheet {
 	return s
 }
 
-// nodeLooks tell replicas apart; a cluster of more than five repeats them.
-var nodeLooks = []struct {
-	color  color.NRGBA
-	dashes []vg.Length
-}{{blue, solid}, {vermillion, dashed}, {green, dashDot}, {purple, dotted}, {black, []vg.Length{10, 4}}}
-
 func (f *Figures) lagSheet(ink *ink) *sheet {
 	bin := lagBinNs(f.EndNs)
 	s := newSheet(ink, "Lag of each replica behind the highest commit seen, highest in each "+durationText(float64(bin)), f.Caption)
@@ -178,8 +172,8 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 		return s
 	}
 	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = 0, ceil125(max(top, 10)), zeroLogScale{}, zeroLogTicks{}
-	for i, series := range f.Lag {
-		look := nodeLooks[i%len(nodeLooks)]
+	for _, series := range f.Lag {
+		look := lookOf(series.Node)
 		style := stroke(look.color, 1.5, look.dashes)
 		runs := lagRuns(series.Points, bin)
 		text := series.Node
