@@ -99,7 +99,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	var line commandLine
 	exited := -1
-	parser, err := kong.New(&line, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs),
+	parser, err := kong.New(&line, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs), kong.ValueFormatter(helpWithDefault),
 		kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}), kong.UsageOnError())
 	if err != nil {
 		panic("bench: command line is malformed: " + err.Error())

@@ -6,22 +6,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
 
 	"rejoin/profiles"
 	"rejoin/results"
 )
 
 type runCommand struct {
-	Scenario string         `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate) or a YAML file. Default: quick."`
-	Target   string         `help:"System to drive: builtin (our log, as node processes) or memory (this process; tries the harness itself)." placeholder:"NAME"`
-	Rate     int            `help:"Offered messages a second, all producers together." placeholder:"N"`
-	Duration *time.Duration `help:"Length of the load, such as 90s." placeholder:"TIME"`
-	Seed     uint64         `help:"Seed of payload, jitter and arrivals; 0 draws one and prints it." placeholder:"N"`
-	From     string         `help:"Repeat a run by its run.json: a folder, its name, or latest. Other flags override." placeholder:"RUN"`
-	Keep     bool           `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
-	Profile  string         `help:"Profile harness and nodes from the start: cpu, mem, mutex, block, trace, goroutine or clock. Files in RUN/profiles." placeholder:"MODE"`
-	Quiet    bool           `help:"Print only the verdict and its reasons." short:"q"`
+	Scenario string       `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate) or a YAML file. Default: quick."`
+	Target   string       `help:"System to drive: builtin (our log, as node processes) or memory (this process; tries the harness itself)." placeholder:"NAME"`
+	Rate     rateFlag     `help:"Offered messages a second, all producers together. Default: the scenario's." placeholder:"N"`
+	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`
+	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0 draws one and prints it." placeholder:"N"`
+	From     string       `help:"Repeat a run by its run.json: a folder, its name, or latest. Other flags override." placeholder:"RUN"`
+	Keep     bool         `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
+	Profile  string       `help:"Profile harness and nodes from the start: cpu, mem, mutex, block, trace, goroutine or clock. Files in RUN/profiles." placeholder:"MODE"`
+	Quiet    bool         `help:"Print only the verdict and its reasons." short:"q"`
 }
 
 // Help is shown by bench run --help.
@@ -41,7 +40,7 @@ Ctrl-C stops the nodes, writes and draws what is known, and exits 130; a second 
 
 // Run runs a scenario and exits with its verdict.
 func (c *runCommand) Run(env *environment) error {
-	s, seed, err := c.asked(env)
+	s, seed, leftOut, err := c.asked(env)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -51,6 +50,9 @@ func (c *runCommand) Run(env *environment) error {
 	run, err := newSession(env, c, s, seed)
 	if err != nil {
 		return usage("%w", err)
+	}
+	for _, sentence := range leftOut {
+		run.note("left out: %s", sentence)
 	}
 	code, err := run.perform(env.ctx)
 	if err != nil {
@@ -62,20 +64,24 @@ func (c *runCommand) Run(env *environment) error {
 	return nil
 }
 
-// asked settles scenario and seed: a named one or that of an earlier run, then the flags.
-func (c *runCommand) asked(env *environment) (Scenario, uint64, error) {
-	s, seed, err := c.base(env)
+// asked settles scenario and seed: a named one or that of an earlier run, then the flags. leftOut says what of the scenario the flags
+// have made pointless.
+func (c *runCommand) asked(env *environment) (s Scenario, seed uint64, leftOut []string, err error) {
+	s, seed, err = c.base(env)
 	if err != nil {
-		return Scenario{}, 0, err
+		return s, 0, nil, err
 	}
 	if c.Target != "" {
 		s.Target = c.Target
 	}
-	if c.Rate != 0 {
-		s.MessagesPerS = c.Rate
+	if c.Rate.given {
+		s.MessagesPerS = c.Rate.messagesPerS
 	}
-	if c.Duration != nil {
-		s = s.withDuration(*c.Duration)
+	if c.Duration.given {
+		leftOut = s.setDuration(c.Duration.length)
+	}
+	if c.Target != "" || c.Rate.given || c.Duration.given {
+		leftOut = append(leftOut, s.dropUnreachable()...)
 	}
 	if c.Seed != 0 {
 		seed = c.Seed
@@ -83,11 +89,11 @@ func (c *runCommand) asked(env *environment) (Scenario, uint64, error) {
 	for seed == 0 {
 		var b [8]byte
 		if _, err := rand.Read(b[:]); err != nil {
-			return Scenario{}, 0, fmt.Errorf("draw a seed: %w", err)
+			return s, 0, nil, fmt.Errorf("draw a seed: %w", err)
 		}
 		seed = binary.LittleEndian.Uint64(b[:]) >> 16 // short enough to type
 	}
-	return s, seed, s.validate()
+	return s, seed, leftOut, s.validate()
 }
 
 func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
@@ -115,22 +121,6 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 		return Scenario{}, 0, fmt.Errorf("scenario of %s: %w", folder.Name(), err)
 	}
 	return s, before.Asked.Seed, nil
-}
-
-// withDuration changes the length of the load; faults that would lie behind it fall away.
-func (s Scenario) withDuration(d time.Duration) Scenario {
-	s.Duration = duration(d)
-	if s.Warmup >= s.Duration {
-		s.Warmup = s.Duration / 10
-	}
-	var kept []Fault
-	for _, f := range s.Faults {
-		if f.At.Before || f.At.After < d {
-			kept = append(kept, f)
-		}
-	}
-	s.Faults = kept
-	return s
 }
 
 // perform is the run from end to end. Whatever happens after the folder exists is written into it. The code is the verdict's; the error,

@@ -246,8 +246,8 @@ func (s Scenario) validate() error {
 		return fmt.Errorf("scenario %s: %d producers; pass 1 to 1000", s.Name, s.Producers)
 	case s.BatchMessages < 1 || s.BatchMessages > 10_000:
 		return fmt.Errorf("scenario %s: batches of %d messages; pass 1 to 10000", s.Name, s.BatchMessages)
-	case s.MessagesPerS < 1:
-		return fmt.Errorf("scenario %s: %d messages a second; pass at least 1", s.Name, s.MessagesPerS)
+	case s.Duration < duration(time.Second):
+		return fmt.Errorf("scenario %s: duration: a load of %v is too short; pass at least 1s", s.Name, s.Duration)
 	case s.Warmup >= s.Duration:
 		return fmt.Errorf("scenario %s: a warm-up of %v leaves nothing of a load of %v", s.Name, s.Warmup, s.Duration)
 	case s.QuietMin > s.QuietMax:
@@ -259,10 +259,41 @@ func (s Scenario) validate() error {
 	case s.Demands.AckedShareMin < 0 || s.Demands.AckedShareMin > 1:
 		return fmt.Errorf("scenario %s: acked_share_min %v is no share; pass 0 to 1", s.Name, s.Demands.AckedShareMin)
 	}
+	if err := s.validateLoad(); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	if d := s.Demands; s.Target == targetMemory && d.RepairOpsMin+d.TransferOpsMin > 0 {
+		return fmt.Errorf("scenario %s: target %s repairs and transfers nothing; leave repair_ops_min and transfer_ops_min out", s.Name, targetMemory)
+	}
 	for i, f := range s.Faults {
 		if err := f.validate(s); err != nil {
 			return fmt.Errorf("scenario %s: fault %d: %w", s.Name, i+1, err)
 		}
+	}
+	return nil
+}
+
+// Limits of the load generator: what its timetable can express, and the head of its payloads.
+const (
+	messagesPerSMax = 1_000_000_000
+	payloadBytesMin = 40
+)
+
+// validateLoad holds rate and sizes against what can be offered and what a log takes.
+func (s Scenario) validateLoad() error {
+	if least := s.Producers * s.BatchMessages; s.MessagesPerS < least {
+		return fmt.Errorf("%d messages a second are less than one batch of %d messages a second for each of %d producers; pass a rate of at least %d, or smaller batches or fewer producers",
+			s.MessagesPerS, s.BatchMessages, s.Producers, least)
+	}
+	if s.MessagesPerS > messagesPerSMax {
+		return fmt.Errorf("%d messages a second are more than can be offered; pass a rate of at most %d", s.MessagesPerS, messagesPerSMax)
+	}
+	if s.PayloadBytes < payloadBytesMin {
+		return fmt.Errorf("payload_bytes: %d; pass at least %d, because a payload says whose it is", s.PayloadBytes, payloadBytesMin)
+	}
+	if body, most := bodyBytesOf(s.BatchMessages, s.PayloadBytes), s.bodyBytesMax(); body > most {
+		return fmt.Errorf("batch_messages x payload_bytes, %d x %d, make a batch of %d bytes with the head of each message; a batch holds at most %d",
+			s.BatchMessages, s.PayloadBytes, body, most)
 	}
 	return nil
 }

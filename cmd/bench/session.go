@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,10 +96,13 @@ func askedFaults(faults []Fault) []results.AskedFault {
 	return asked
 }
 
-func (r *session) warn(format string, args ...any) {
+func (r *session) warn(format string, args ...any) { r.note("warning: "+format, args...) }
+
+// note says something that belongs beside the verdict, and keeps it for summary.json.
+func (r *session) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	r.warnings = append(r.warnings, text)
-	r.say.line("warning: %s", text)
+	r.warnings = append(r.warnings, strings.TrimPrefix(text, "warning: "))
+	r.say.line("%s", text)
 }
 
 // start brings the system up.

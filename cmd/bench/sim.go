@@ -16,9 +16,9 @@ import (
 )
 
 type simCommand struct {
-	Seed  uint64 `help:"First seed; the same seed gives the same run, step by step. Alone it plays just this one." placeholder:"N"`
-	Seeds uint64 `help:"How many seeds to play; 500 when no seed is named." placeholder:"N"`
-	Trace bool   `help:"Print every step of the seed on the standard output."`
+	Seed  uint64  `help:"First seed; the same seed gives the same run, step by step. Alone it plays just this one. Default: 1." placeholder:"N"`
+	Seeds *uint64 `help:"How many seeds to play. Default: 500, or 1 when a seed is named." placeholder:"N"`
+	Trace bool    `help:"Print every step of the seed on the standard output."`
 }
 
 // Help is shown by bench sim --help.
@@ -39,12 +39,14 @@ const simSeeds = 500
 
 // Run plays one seed or many.
 func (c *simCommand) Run(env *environment) error {
-	first, count := max(c.Seed, 1), c.Seeds
+	first, count := max(c.Seed, 1), uint64(simSeeds)
 	switch {
-	case count == 0 && c.Seed != 0:
+	case c.Seeds != nil && *c.Seeds == 0:
+		return usage("--seeds 0 plays nothing; pass at least 1")
+	case c.Seeds != nil:
+		count = *c.Seeds
+	case c.Seed != 0:
 		count = 1
-	case count == 0:
-		count = simSeeds
 	}
 	if c.Trace {
 		if count != 1 {

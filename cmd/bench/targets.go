@@ -22,7 +22,20 @@ const (
 
 // frameBytesOf is the size of one of our frames.
 func frameBytesOf(messages, payloadBytes int) int64 {
-	return wire.HeaderBytes + int64(messages)*int64(wire.MessagePrefixBytes+payloadBytes)
+	return wire.HeaderBytes + bodyBytesOf(messages, payloadBytes)
+}
+
+// bodyBytesOf is the size of such a frame without its header.
+func bodyBytesOf(messages, payloadBytes int) int64 {
+	return int64(messages) * (wire.MessagePrefixBytes + int64(payloadBytes))
+}
+
+// bodyBytesMax is the largest body that the nodes of the scenario take.
+func (s Scenario) bodyBytesMax() int64 {
+	if s.Cluster.BatchBytes > 0 {
+		return int64(min(s.Cluster.BatchBytes, wire.BodyBytesMax))
+	}
+	return wire.BodyBytesMax
 }
 
 // builtinSystem is our log: node processes of this binary, driven by the adapter.

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// rateFlag is --rate. It takes the next word whatever that looks like, so that -5 is refused as a number and not as an unknown flag.
+type rateFlag struct {
+	given        bool
+	messagesPerS int
+}
+
+// Decode is called by kong.
+func (f *rateFlag) Decode(ctx *kong.DecodeContext) error {
+	text, err := nextWord(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("%q is no whole number of messages a second such as 30000", text)
+	}
+	*f = rateFlag{true, n}
+	return nil
+}
+
+// durationFlag is --duration.
+type durationFlag struct {
+	given  bool
+	length time.Duration
+}
+
+// Decode is called by kong.
+func (f *durationFlag) Decode(ctx *kong.DecodeContext) error {
+	text, err := nextWord(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("%q is no length of a load: pass a number above 0 with its unit, such as 90s or 5m", text)
+	}
+	*f = durationFlag{true, d}
+	return nil
+}
+
+func nextWord(ctx *kong.DecodeContext) (string, error) {
+	token := ctx.Scan.Pop()
+	if token.IsEOL() {
+		return "", fmt.Errorf("a value is missing")
+	}
+	return fmt.Sprint(token.Value), nil
+}
+
+// helpWithDefault is a flag's help with the default it has by its tag, which kong keeps to itself.
+func helpWithDefault(value *kong.Value) string {
+	text := kong.DefaultHelpValueFormatter(value)
+	if !value.HasDefault || value.Default == "" || value.Target.Kind() == reflect.Bool {
+		return text
+	}
+	return fmt.Sprintf("%s Default: %s.", text, value.Default)
+}

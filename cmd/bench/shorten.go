@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// setDuration changes the length of the load. A fault falls away when it, or its node's return, would lie behind the end: a node that
+// comes back when nobody writes proves nothing. It tells what fell away.
+func (s *Scenario) setDuration(d time.Duration) (leftOut []string) {
+	shorter := d < time.Duration(s.Duration)
+	s.Duration = duration(d)
+	if s.Warmup >= s.Duration {
+		s.Warmup = s.Duration / 10
+		leftOut = append(leftOut, fmt.Sprintf("the scenario's warm-up; it lasts %v of a load of %v", s.Warmup, s.Duration))
+	}
+	if !shorter {
+		return leftOut
+	}
+	var kept []Fault
+	for i, f := range s.Faults {
+		if f.endsAt() <= d && f.At.After < d {
+			kept = append(kept, f)
+			continue
+		}
+		leftOut = append(leftOut, fmt.Sprintf("fault %d (%s): it would end at %v, the load ends at %v", i+1, f, f.endsAt(), d))
+	}
+	s.Faults = kept
+	return leftOut
+}
+
+// endsAt is when the node comes back, since the start of the load; when the fault begins, if it never does.
+func (f Fault) endsAt() time.Duration { return f.At.After + f.end().After }
+
+func (f Fault) String() string {
+	verb := "kill"
+	if f.Stop != "" {
+		verb = "stop"
+	}
+	if f.At.Before {
+		return fmt.Sprintf("%s %s before the load", verb, f.node())
+	}
+	return fmt.Sprintf("%s %s at %v", verb, f.node(), f.At.After)
+}
+
+// dropUnreachable zeroes the floors that the scenario, as flags have changed it, cannot reach, and tells which. Without that a short or
+// slow run of a good log would end invalid.
+func (s *Scenario) dropUnreachable() (leftOut []string) {
+	d := &s.Demands
+	reach := s.reach()
+	for _, floor := range []struct {
+		name  string
+		want  int64
+		meets bool
+		clear func()
+	}{
+		{"killed_primaries_min", int64(d.KilledPrimariesMin), reach.primaries >= d.KilledPrimariesMin, func() { d.KilledPrimariesMin = 0 }},
+		{"killed_backups_min", int64(d.KilledBackupsMin), reach.backups >= d.KilledBackupsMin, func() { d.KilledBackupsMin = 0 }},
+		{"repair_ops_min", d.RepairOpsMin, reach.repairOps >= d.RepairOpsMin, func() { d.RepairOpsMin = 0 }},
+		{"transfer_ops_min", d.TransferOpsMin, reach.transferOps >= d.TransferOpsMin, func() { d.TransferOpsMin = 0 }},
+	} {
+		if floor.want == 0 || floor.meets {
+			continue
+		}
+		floor.clear()
+		why := "what is left of the faults and the load does not reach it"
+		if s.Target == targetMemory {
+			why = "target " + targetMemory + " repairs and transfers nothing"
+		}
+		leftOut = append(leftOut, fmt.Sprintf("%s: %d: %s", floor.name, floor.want, why))
+	}
+	return leftOut
+}
+
+// reachable is what a scenario's kills can exercise at most.
+type reachable struct {
+	primaries, backups     int
+	repairOps, transferOps int64 // after one kill
+}
+
+// ringOpsDefault is where a repair ends and a transfer begins when the scenario does not say.
+const ringOpsDefault = 1024
+
+func (s *Scenario) reach() reachable {
+	var r reachable
+	ring := int64(ringOpsDefault)
+	if s.Cluster.RingOps > 0 {
+		ring = int64(s.Cluster.RingOps)
+	}
+	for _, f := range s.Faults {
+		if f.Kill == "" {
+			continue
+		}
+		if f.Kill != nodeBackup && f.Kill != nodeFirst {
+			r.primaries++
+		}
+		if f.Kill != nodePrimary {
+			r.backups++
+		}
+		if s.Target == targetMemory || f.end().Never {
+			continue
+		}
+		if missed := int64(s.batchesPerS() * f.end().After.Seconds()); missed > ring {
+			r.transferOps = max(r.transferOps, missed)
+		} else {
+			r.repairOps = max(r.repairOps, missed)
+		}
+	}
+	return r
+}
