@@ -104,7 +104,7 @@ func (r *session) judgeDemands(s *results.Summary) {
 	for _, rep := range s.Replicas {
 		if limit := d.ReadableMax; limit > 0 && !r.outcome.Interrupted && r.polled() {
 			if rep.ReadableMs == nil || *rep.ReadableMs > ms(limit) {
-				j.Missed("%s held everything %s after the load had stopped, the scenario demands %v", rep.Node, msText(rep.ReadableMs), limit)
+				j.Missed("%s held everything %s after %s, the scenario demands %v", rep.Node, msText(rep.ReadableMs), r.readableSince(s, rep.Node), limit)
 			}
 		}
 		if rep.RssAnonMaxBytes != nil && d.RssAnonMaxBytes > 0 && *rep.RssAnonMaxBytes > d.RssAnonMaxBytes {
@@ -116,6 +116,16 @@ func (r *session) judgeDemands(s *results.Summary) {
 			j.Missed("%d view changes, %d faults met a primary; the scenario allows %d more", s.ViewChanges, r.primaryFaults, *d.ExtraViewChangesMax)
 		}
 	}
+}
+
+// readableSince names the moment from which a node's readable time counts; see readableFrom.
+func (r *session) readableSince(s *results.Summary, node string) string {
+	for _, k := range s.Kills {
+		if k.Node == node && k.DownMs != nil && k.AtMs+*k.DownMs > float64(r.outcome.StopNs)/1e6 {
+			return "its restart, which came after the load had stopped"
+		}
+	}
+	return "the load had stopped"
 }
 
 func (r *session) judgeKill(k results.KillSummary, d Demands) {

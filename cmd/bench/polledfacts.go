@@ -9,15 +9,26 @@ import (
 
 // polledFacts is what the status samples of a run tell, seen from outside the nodes.
 type polledFacts struct {
-	// readableMs is for each node the time from load stop to the first poll that shows all that was committed in the end.
+	// readableMs is for each node the time from readableFrom to the first poll that shows all that was committed in the end.
 	readableMs map[string]*float64
 
 	// views are those, other than the one in which the load began, in which some node was seen as primary before the quiet phase ended.
 	views map[int64]bool
 }
 
+// readableFrom is when a node could hold everything at the earliest: load stop, or its last restart if that came later.
+func (r *session) readableFrom(node string, kills []results.Kill) int64 {
+	from := r.outcome.StopNs
+	for _, k := range kills {
+		if k.Node == node && k.RestartNs != nil {
+			from = max(from, *k.RestartNs)
+		}
+	}
+	return from
+}
+
 // readStatus reads the samples once.
-func (r *session) readStatus() (polledFacts, error) {
+func (r *session) readStatus(kills []results.Kill) (polledFacts, error) {
 	facts := polledFacts{map[string]*float64{}, map[int64]bool{}}
 	highest := int64(0)
 	for _, s := range r.finalStatus {
@@ -45,8 +56,9 @@ func (r *session) readStatus() (polledFacts, error) {
 		if inRun && s.Role == results.RolePrimary && *s.View != r.firstView {
 			facts.views[*s.View] = true
 		}
-		if r.quietEndNs > 0 && s.TNs >= r.outcome.StopNs && *s.CommitOp >= highest && facts.readableMs[s.Node] == nil {
-			facts.readableMs[s.Node] = new(float64(s.TNs-r.outcome.StopNs) / 1e6)
+		from := r.readableFrom(s.Node, kills)
+		if r.quietEndNs > 0 && s.TNs >= from && *s.CommitOp >= highest && facts.readableMs[s.Node] == nil {
+			facts.readableMs[s.Node] = new(float64(s.TNs-from) / 1e6)
 		}
 	}
 }

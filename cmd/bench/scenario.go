@@ -71,7 +71,7 @@ type Demands struct {
 	PrimaryGapMax       duration `yaml:"primary_gap_max"`        // longest time without an acknowledgement around a kill of the primary
 	FirstAckMax         duration `yaml:"first_ack_max"`          // from a kill of the primary to the next acknowledgement
 	CatchupMax          duration `yaml:"catchup_max"`            // from a restart to caught up
-	ReadableMax         duration `yaml:"readable_max"`           // from load stop to caught up, every replica
+	ReadableMax         duration `yaml:"readable_max"`           // from load stop, or a node's last restart if that came later, to all held, every replica
 	ExtraViewChangesMax *int     `yaml:"extra_view_changes_max"` // beyond one for each kill of a primary
 	LateP99Max          duration `yaml:"late_p99_max"`           // of the generator's own making, 20 ms; beyond it the run is invalid
 	RssAnonMaxBytes     int64    `yaml:"rss_anon_max_bytes"`     // of each node

@@ -50,7 +50,7 @@ func (r *session) summarize() (results.Summary, error) {
 		acked := m.Acks.Before(r.outcome.StopNs) - m.Acks.Before(timeline.WarmupEndNs)
 		s.BatchesPerS = float64(acked) / (float64(s.MeasuredNs) / 1e9)
 	}
-	seen, err := r.readStatus()
+	seen, err := r.readStatus(timeline.Kills)
 	if err != nil {
 		r.warn("%v", err)
 	}
