@@ -19,6 +19,8 @@ type Figures struct {
 	LoadStopNs  int64
 	Kills       []KillMark
 	Spans       []SpanMark
+	// Downs are shown as bars in a row per node, above the data.
+	Downs []DownMark
 
 	Latency     []LatencySeries
 	Percentiles []Distribution
@@ -38,19 +40,34 @@ type KillMark struct {
 type SpanKind int
 
 const (
+	// SpanOutage is a stretch without acknowledgements. The outage phase of the tables is something else: while a backup is down
+	// acknowledgements go on.
 	SpanOutage SpanKind = iota
 	SpanRepair
 	SpanTransfer
 	spanKinds // how many there are
 )
 
-// legend says "outage phase", because a backup that is down makes one too, while acknowledgements go on.
-func (k SpanKind) legend() string { return [spanKinds]string{"outage phase", "repair", "transfer"}[k] }
+func (k SpanKind) legend() string {
+	return [spanKinds]string{"no acknowledgements after a kill", "repair", "transfer"}[k]
+}
 
 // SpanMark is a shaded stretch of time.
 type SpanMark struct {
 	Kind         SpanKind
 	FromNs, ToNs int64
+}
+
+// DownMark is a stretch in which one node was away; it may begin before the load and end after the axis.
+type DownMark struct {
+	Node         string
+	FromNs, ToNs int64
+	// Open says that it did not end; ToNs is then where the axis ends.
+	Open bool
+	// Stopped says SIGSTOP to SIGCONT, not kill to restart.
+	Stopped bool
+	// BeforeLoad says that it began before the first batch was due.
+	BeforeLoad bool
 }
 
 // LatencySeries is one quantile, or the maximum, of each window of due times.

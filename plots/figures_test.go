@@ -23,12 +23,17 @@ func TestFromRunNumbers(t *testing.T) {
 		t.Errorf("kills %+v", f.Kills)
 	}
 	wantSpans := []SpanMark{
-		{SpanOutage, 15 * sec, 17 * sec}, {SpanOutage, 30 * sec, 30*sec + 640*ms}, {SpanOutage, 48 * sec, 58 * sec},
+		{SpanOutage, 30 * sec, 30*sec + 640*ms},
 		{SpanRepair, 17*sec + 80*ms, 17*sec + 390*ms}, {SpanRepair, 34*sec + 830*ms, 34*sec + 960*ms}, {SpanRepair, 59*sec + 510*ms, 59*sec + 640*ms},
 		{SpanTransfer, 34*sec + 90*ms, 34*sec + 820*ms}, {SpanTransfer, 58*sec + 100*ms, 59*sec + 500*ms},
 	}
 	if !slices.Equal(f.Spans, wantSpans) {
 		t.Errorf("spans %+v", f.Spans)
+	}
+	wantDowns := []DownMark{{Node: "n1", FromNs: 15 * sec, ToNs: 17 * sec}, {Node: "n0", FromNs: 30 * sec, ToNs: 34 * sec},
+		{Node: "n1", FromNs: 40 * sec, ToNs: 43 * sec, Stopped: true}, {Node: "n2", FromNs: 48 * sec, ToNs: 58 * sec}}
+	if !slices.Equal(f.Downs, wantDowns) {
+		t.Errorf("downs %+v", f.Downs)
 	}
 	if len(f.Throughput) != 70 || f.Throughput[3] != (RatePoint{3 * sec, 300, 300}) {
 		t.Errorf("throughput of %d seconds, %+v", len(f.Throughput), f.Throughput[3])

@@ -31,6 +31,7 @@ func FromRun(f results.Folder) (Figures, error) {
 		out.Kills = append(out.Kills, KillMark{AtNs: k.AtNs, Node: k.Node, Role: k.Role})
 	}
 	out.Spans = spansOf(&timeline, activities, out.EndNs)
+	out.Downs = downsOf(&timeline, out.EndNs)
 	for _, r := range rates {
 		out.Throughput = append(out.Throughput, RatePoint{r.TNs, float64(r.OfferedBatches), float64(r.AckedBatches)})
 	}
@@ -112,45 +113,6 @@ func (c *lagCollector) add(s results.Status) {
 		lag = float64(c.highest - *s.CommitOp)
 	}
 	c.series[i].Points = append(c.series[i].Points, LagPoint{s.TNs, lag})
-}
-
-// spansOf shades the outage phases, and repairs and transfers of any node.
-func spansOf(t *results.Timeline, activities []results.Activity, endNs int64) []SpanMark {
-	var spans []SpanMark
-	for _, s := range t.Spans(endNs) {
-		if s.Phase == results.Outage {
-			spans = append(spans, SpanMark{SpanOutage, s.FromNs, *s.ToNs})
-		}
-	}
-	for _, kind := range []struct {
-		of results.ActivityKind
-		as SpanKind
-	}{{results.Repair, SpanRepair}, {results.Transfer, SpanTransfer}} {
-		for _, u := range union(activities, kind.of, endNs, endNs/1000) {
-			spans = append(spans, SpanMark{kind.as, u[0], u[1]})
-		}
-	}
-	return spans
-}
-
-// union joins the activities of a kind that overlap, or lie closer than slackNs, into [from, to] pairs; an open one ends at endNs.
-func union(activities []results.Activity, kind results.ActivityKind, endNs, slackNs int64) [][2]int64 {
-	var out [][2]int64
-	for _, a := range activities { // in order of begin
-		if a.Kind != kind {
-			continue
-		}
-		to := endNs
-		if a.ToNs != nil {
-			to = *a.ToNs
-		}
-		if n := len(out); n > 0 && a.FromNs <= out[n-1][1]+slackNs {
-			out[n-1][1] = max(out[n-1][1], to)
-		} else {
-			out = append(out, [2]int64{a.FromNs, max(to, a.FromNs)})
-		}
-	}
-	return out
 }
 
 // Distributions samples the due-to-acknowledged histogram of each phase at rising quantiles, as far as its samples carry.
@@ -252,60 +214,4 @@ func windowFor(q float64, perSecond int64) time.Duration {
 		}
 	}
 	return 0
-}
-
-// Recoveries gathers what followed each kill.
-func Recoveries(t results.Timeline, activities []results.Activity) []Recovery {
-	var out []Recovery
-	for i, k := range t.Kills {
-		r := Recovery{Node: k.Node, Role: k.Role, AtNs: k.AtNs, BeforeLoad: k.AtNs < t.LoadStartNs, DownNs: math.NaN()}
-		if k.FirstAckNs != nil {
-			r.Bars = append(r.Bars, RecoveryBar{Kind: BarOutage, DurationNs: float64(*k.FirstAckNs - k.AtNs)})
-		}
-		if k.RestartNs != nil {
-			r.DownNs = float64(*k.RestartNs - k.AtNs)
-			r.Bars = append(r.Bars, returnBars(k, t.ActivitiesOf(i, activities))...)
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-func returnBars(k results.Kill, own []results.Activity) []RecoveryBar {
-	var bars []RecoveryBar
-	for _, kind := range []struct {
-		of results.ActivityKind
-		as BarKind
-	}{{results.Repair, BarRepair}, {results.Transfer, BarTransfer}} {
-		total := results.TotalOf(kind.of, own)
-		if total.Count == 0 {
-			continue
-		}
-		b := RecoveryBar{Kind: kind.as, Unfinished: total.Unfinished, Count: total.Count, Ops: total.Ops, Bytes: total.Bytes}
-		if total.DurationNs != nil {
-			b.DurationNs = float64(*total.DurationNs)
-		}
-		bars = append(bars, b)
-	}
-	catchup := RecoveryBar{Kind: BarCatchup, Unfinished: k.CaughtUpNs == nil}
-	if k.CaughtUpNs != nil {
-		catchup.DurationNs = float64(*k.CaughtUpNs - *k.RestartNs)
-	}
-	return append(bars, catchup)
-}
-
-// addGaps takes the longest gap without acknowledgements of each kill from the summary, where it is the kill's own: one that lies later has
-// another cause, and beside this kill it would mislead.
-func addGaps(recoveries []Recovery, kills []results.KillSummary) {
-	for i := range recoveries {
-		r := &recoveries[i]
-		for _, k := range kills {
-			if k.Node != r.Node || math.Abs(k.AtMs*1e6-float64(r.AtNs)) >= 1e6 || !k.GapIsOwn() {
-				continue
-			}
-			if b := r.bar(BarOutage); b != nil {
-				b.GapNs = k.GapWithoutAckMs * 1e6
-			}
-		}
-	}
 }

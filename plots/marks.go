@@ -13,12 +13,13 @@ import (
 type marks struct {
 	spans []SpanMark
 	kills []KillMark
+	downs []DownMark
 	// boundsNs are the end of the warm-up and the stop of the load, those that are known.
 	boundsNs []int64
 }
 
 func (f *Figures) marks() *marks {
-	m := &marks{spans: f.Spans, kills: f.Kills}
+	m := &marks{spans: f.Spans, kills: f.Kills, downs: f.Downs}
 	for _, at := range []int64{f.WarmupEndNs, f.LoadStopNs} {
 		if at > 0 {
 			m.boundsNs = append(m.boundsNs, at)
@@ -94,6 +95,7 @@ func (m *marks) legend() []legendEntry {
 			}
 		}
 	}
+	entries = append(entries, m.downLegend()...)
 	if len(m.kills) > 0 {
 		entries = append(entries, legendEntry{"SIGKILL", uprightThumb(killStyle()), true})
 	}

@@ -69,6 +69,7 @@ func sampleEvents() []results.Event {
 	pair("n0", results.KindRepairBegin, results.KindRepairEnd, 34*sec+830*ms, 34*sec+960*ms, 10_191, 10_480, 10_200_000)
 	pair("n2", results.KindTransferBegin, results.KindTransferEnd, 58*sec+100*ms, 59*sec+500*ms, 14_400, 17_350, 104_000_000)
 	pair("n2", results.KindRepairBegin, results.KindRepairEnd, 59*sec+510*ms, 59*sec+640*ms, 17_351, 17_800, 15_800_000)
+	events = append(events, h(40*sec, results.KindPause, "n1", results.RoleBackup), h(43*sec, results.KindResume, "n1", ""))
 	return append(events, h(70*sec, results.KindLoadStop, "", ""))
 }
 

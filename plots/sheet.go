@@ -27,10 +27,12 @@ const (
 type sheet struct {
 	ink            *ink
 	title, caption string
-	height         vg.Length
-	legend         []legendEntry
-	marks          *marks
-	panel          *plot.Plot
+	// note explains words of the figure, under the caption; may be empty.
+	note   string
+	height vg.Length
+	legend []legendEntry
+	marks  *marks
+	panel  *plot.Plot
 	// yLabel is drawn by the sheet: the library places the axis' own by its linear middle, which on a log axis pushes the panel down.
 	yLabel string
 	// empty is drawn in place of the panel if there is no panel.
@@ -78,7 +80,12 @@ func (s *sheet) draw(c draw.Canvas) {
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, s.title)
 	c.Max.Y -= 19
 	c.FillText(s.ink.text(9, ink60, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, s.caption)
-	c.Max.Y -= 16
+	c.Max.Y -= 13
+	if s.note != "" {
+		c.FillText(s.ink.text(9, ink60, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, s.note)
+		c.Max.Y -= noteRow
+	}
+	c.Max.Y -= 3
 	if s.panel == nil {
 		style := s.ink.text(12, ink60, draw.XCenter, draw.YCenter)
 		c.StrokeLines(stroke(gridInk, 1, nil), closed(c.Rectangle))
@@ -91,10 +98,14 @@ func (s *sheet) draw(c draw.Canvas) {
 	}
 	if s.marks != nil {
 		c.Max.Y -= s.marks.drawLabels(s, c)
+		c.Max.Y -= s.marks.drawDowns(s, c)
 	}
 	s.drawYLabel(c)
 	s.panel.Draw(c)
 }
+
+// noteRow is the height of the note's line.
+const noteRow = vg.Length(13)
 
 const yLabelWidth = vg.Length(17)
 
@@ -108,28 +119,66 @@ func (s *sheet) drawYLabel(c draw.Canvas) {
 
 const legendRow = vg.Length(14)
 
-// drawLegend flows the entries into rows and returns the height it took.
-func (s *sheet) drawLegend(c draw.Canvas) vg.Length {
-	const gap = vg.Length(14)
-	style := s.ink.text(9.5, ink90, draw.XLeft, draw.YCenter)
-	x, y := c.Min.X, c.Max.Y-legendRow/2
-	for _, e := range s.legend {
-		text, thumbWidth := label(e.text), vg.Length(24)
-		if e.narrow {
-			thumbWidth = 6
-		}
-		width := thumbWidth + 5 + style.Width(text)
-		if x > c.Min.X && x+width > c.Max.X {
-			x, y = c.Min.X, y-legendRow
-		}
-		e.thumb(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + thumbWidth, Y: y + 5}}})
-		c.FillText(style, vg.Point{X: x + thumbWidth + 5, Y: y}, text)
-		x += width + gap
+const legendGap = vg.Length(14)
+
+func (e legendEntry) thumbWidth() vg.Length {
+	if e.narrow {
+		return 6
 	}
+	return 24
+}
+
+// legendRows says in which row each entry stands: in as few as the width allows, and none much fuller than another, so that no entry is left
+// alone in the last.
+func legendRows(widths []vg.Length, width vg.Length) []int {
+	flow := func(limit vg.Length) []int {
+		rows := make([]int, len(widths))
+		row, x := 0, vg.Length(0)
+		for i, w := range widths {
+			if x > 0 && x+w > limit {
+				row, x = row+1, 0
+			}
+			rows[i] = row
+			x += w + legendGap
+		}
+		return rows
+	}
+	best := flow(width)
+	if len(best) == 0 {
+		return best
+	}
+	for limit := width - 5; limit > 0; limit -= 5 {
+		narrower := flow(limit)
+		if narrower[len(narrower)-1] > best[len(best)-1] {
+			break
+		}
+		best = narrower
+	}
+	return best
+}
+
+// drawLegend draws the entries in rows and returns the height it took.
+func (s *sheet) drawLegend(c draw.Canvas) vg.Length {
 	if len(s.legend) == 0 {
 		return 0
 	}
-	return c.Max.Y - (y - legendRow/2)
+	style := s.ink.text(9.5, ink90, draw.XLeft, draw.YCenter)
+	widths := make([]vg.Length, len(s.legend))
+	for i, e := range s.legend {
+		widths[i] = e.thumbWidth() + 5 + style.Width(label(e.text))
+	}
+	rows := legendRows(widths, c.Max.X-c.Min.X)
+	x := c.Min.X
+	for i, e := range s.legend {
+		if i > 0 && rows[i] != rows[i-1] {
+			x = c.Min.X
+		}
+		y := c.Max.Y - (vg.Length(rows[i])+0.5)*legendRow
+		e.thumb(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + e.thumbWidth(), Y: y + 5}}})
+		c.FillText(style, vg.Point{X: x + e.thumbWidth() + 5, Y: y}, label(e.text))
+		x += widths[i] + legendGap
+	}
+	return vg.Length(rows[len(rows)-1]+1) * legendRow
 }
 
 // lineThumb is a legend's sample of a line.

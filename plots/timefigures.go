@@ -10,6 +10,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// outageNote keeps apart what tables call the outage phase and what is shaded.
+const outageNote = "Bars above: node down. The outage phase of the tables is from a kill to the first acknowledgement (primary) or to the restart (backup)."
+
 // timePanel returns a panel over run time with marks behind what is added later; false if there is no time to show.
 func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
 	if f.EndNs <= 0 {
@@ -19,6 +22,11 @@ func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
 	p.X.Min, p.X.Max = 0, seconds(f.EndNs)
 	p.X.Tick.Marker = secondTicks{}
 	s.marks = f.marks()
+	s.height += s.marks.downsHeight() // the data keep their room
+	if len(f.Kills) > 0 {
+		s.note = outageNote
+		s.height += noteRow
+	}
 	p.Add(s.marks)
 	return p, true
 }

@@ -1,0 +1,143 @@
+package plots
+
+import (
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	downRow   = vg.Length(12)
+	downThick = vg.Length(7)
+	// downRowsMax bounds the strip; a larger cluster shows the first nodes that were away.
+	downRowsMax = 8
+)
+
+// downNodes are the nodes that were away, in order of name.
+func (m *marks) downNodes() []string {
+	var nodes []string
+	for _, d := range m.downs {
+		if !slices.Contains(nodes, d.Node) {
+			nodes = append(nodes, d.Node)
+		}
+	}
+	slices.SortFunc(nodes, compareNodes)
+	return nodes[:min(len(nodes), downRowsMax)]
+}
+
+// downsHeight is how much room the rows take.
+func (m *marks) downsHeight() vg.Length {
+	if n := len(m.downNodes()); n > 0 {
+		return vg.Length(n)*downRow + 3
+	}
+	return 0
+}
+
+// drawDowns draws a row for each node that was away at the top of c, above the panel's data, and returns the height it took.
+func (m *marks) drawDowns(s *sheet, c draw.Canvas) vg.Length {
+	nodes := m.downNodes()
+	if len(nodes) == 0 {
+		return 0
+	}
+	data := s.panel.DataCanvas(c)
+	toX, _ := s.panel.Transforms(&data)
+	height := m.downsHeight()
+	for _, k := range m.kills { // the line that joins a kill's label with the panel
+		if x := toX(seconds(k.AtNs)); data.ContainsX(x) {
+			c.StrokeLine2(killStyle(), x, c.Max.Y-height, x, c.Max.Y)
+		}
+	}
+	name := s.ink.text(9, ink90, draw.XRight, draw.YCenter)
+	for row, node := range nodes {
+		y := c.Max.Y - (vg.Length(row)+0.5)*downRow
+		c.FillText(name, vg.Point{X: data.Min.X - 5, Y: y}, label(node))
+		c.StrokeLine2(stroke(gridInk, 0.5, nil), data.Min.X, y, data.Max.X, y)
+		m.drawDownRow(s, node, vg.Rectangle{Min: vg.Point{X: data.Min.X, Y: y - downThick/2}, Max: vg.Point{X: data.Max.X, Y: y + downThick/2}}, c, toX)
+	}
+	return height
+}
+
+// drawDownRow draws the bars of a node within the box, each with its text where it overlaps no other bar.
+func (m *marks) drawDownRow(s *sheet, node string, box vg.Rectangle, c draw.Canvas, toX func(float64) vg.Length) {
+	style := s.ink.text(8.5, ink90, draw.XLeft, draw.YCenter)
+	type bar struct {
+		from, to vg.Length
+		mark     DownMark
+	}
+	var bars []bar
+	for _, d := range m.downs {
+		from, to := max(toX(seconds(d.FromNs)), box.Min.X), min(toX(seconds(d.ToNs)), box.Max.X)
+		if d.Node == node && from <= box.Max.X && to >= box.Min.X {
+			bars = append(bars, bar{from, min(max(to, from+spanWidthMin), box.Max.X), d})
+		}
+	}
+	for i, b := range bars {
+		drawDownBar(c, vg.Rectangle{Min: vg.Point{X: b.from, Y: box.Min.Y}, Max: vg.Point{X: b.to, Y: box.Max.Y}}, lookOf(node), b.mark.Stopped)
+		left, right := box.Min.X, box.Max.X // where the text may stand
+		if i > 0 {
+			left = bars[i-1].to + style.Width(bars[i-1].mark.text()) + 8 // behind the text of the one before
+		}
+		if i+1 < len(bars) {
+			right = bars[i+1].from
+		}
+		text, y := b.mark.text(), (box.Min.Y+box.Max.Y)/2
+		switch width := style.Width(text); {
+		case b.to+3+width <= right:
+			fillTextOnWhite(c, style, vg.Point{X: b.to + 3, Y: y}, text)
+		case b.from-3-width >= left:
+			fillTextOnWhite(c, style, vg.Point{X: b.from - 3 - width, Y: y}, text)
+		}
+	}
+}
+
+// fillTextOnWhite keeps lines that pass from striking a text through.
+func fillTextOnWhite(c draw.Canvas, style draw.TextStyle, at vg.Point, text string) {
+	box := vg.Rectangle{Min: vg.Point{X: at.X - 1, Y: at.Y - downRow/2}, Max: vg.Point{X: at.X + style.Width(text) + 1, Y: at.Y + downRow/2}}
+	c.FillPolygon(colorWhite, corners(box))
+	c.FillText(style, at, text)
+}
+
+// drawDownBar is a filled bar with the node's dash in it for a process that is gone, a hollow one for a process that is stopped.
+func drawDownBar(c draw.Canvas, r vg.Rectangle, look nodeLook, stopped bool) {
+	if !stopped {
+		c.FillPolygon(tint(look.color), corners(r))
+		y := (r.Min.Y + r.Max.Y) / 2
+		c.StrokeLine2(stroke(look.color, 3, look.dashes), r.Min.X, y, r.Max.X, y)
+	}
+	c.StrokeLines(stroke(look.color, 0.8, nil), closed(r))
+}
+
+// text is what stands beside a bar: "down 4 s".
+func (d DownMark) text() string {
+	word := "down"
+	if d.Stopped {
+		word = "stopped"
+	}
+	switch {
+	case d.Open && d.BeforeLoad:
+		return word + " all the time"
+	case d.BeforeLoad:
+		return word + " since before the load"
+	case d.Open:
+		return word + " to the end"
+	}
+	return word + " " + durationText(float64(d.ToNs-d.FromNs))
+}
+
+// downLegend lists the kinds of bars that occur.
+func (m *marks) downLegend() []legendEntry {
+	var entries []legendEntry
+	for _, kind := range []struct {
+		stopped bool
+		text    string
+	}{{false, "node down (kill to restart)"}, {true, "node stopped (SIGSTOP to SIGCONT)"}} {
+		if slices.ContainsFunc(m.downs, func(d DownMark) bool { return d.Stopped == kind.stopped }) {
+			entries = append(entries, legendEntry{text: kind.text, thumb: func(c *draw.Canvas) {
+				r := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: c.Center().Y - downThick/2}, Max: vg.Point{X: c.Max.X, Y: c.Center().Y + downThick/2}}
+				drawDownBar(*c, r, nodeLook{color: ink60}, kind.stopped)
+			}})
+		}
+	}
+	return entries
+}
