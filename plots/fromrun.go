@@ -32,9 +32,7 @@ func FromRun(f results.Folder) (Figures, error) {
 	}
 	out.Spans = spansOf(&timeline, activities, out.EndNs)
 	out.Downs = downsOf(&timeline, out.EndNs)
-	for _, r := range rates {
-		out.Throughput = append(out.Throughput, RatePoint{r.TNs, float64(r.OfferedBatches), float64(r.AckedBatches)})
-	}
+	out.Throughput = ratePoints(rates, &timeline)
 	if setErr == nil {
 		out.Percentiles = Distributions(set)
 	}
@@ -56,7 +54,7 @@ func caption(r results.Run) string {
 		a.Target, a.ScenarioName, numberText(a.BatchesPerS), a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
 }
 
-// endOf shows the load and as much of the quiet phase as does not squeeze it.
+// endOf shows the load, all seconds in which something was acknowledged, and as much of the quiet phase as does not squeeze them.
 func endOf(t results.Timeline, lastPollNs int64, rates []results.Rate) int64 {
 	end := lastPollNs
 	if n := len(rates); n > 0 {
@@ -65,7 +63,11 @@ func endOf(t results.Timeline, lastPollNs int64, rates []results.Rate) int64 {
 	if t.LoadStopNs == nil {
 		return end
 	}
-	return min(max(end, *t.LoadStopNs), *t.LoadStopNs+*t.LoadStopNs/10)
+	end = min(max(end, *t.LoadStopNs), *t.LoadStopNs+*t.LoadStopNs/10)
+	if last := lastAcked(rates); last >= 0 { // under overload acknowledgements go on long after the load
+		end = max(end, rates[last].TNs+int64(time.Second))
+	}
+	return end
 }
 
 // readLag streams the status samples; lag is measured against the highest commit any node had shown until then.

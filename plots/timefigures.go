@@ -120,7 +120,7 @@ func stepMiddles(steps []LatencyStep, xMax float64) []point {
 }
 
 func (f *Figures) throughputSheet(ink *ink) *sheet {
-	s := newSheet(ink, "Offered and acknowledged batches, by second", f.Caption)
+	s := newSheet(ink, "Offered and acknowledged batches a second", f.Caption)
 	var offered, acked []point
 	top := 0.0
 	for _, r := range f.Throughput {
