@@ -16,7 +16,8 @@ func goodSession(t *testing.T, demands string) (*session, *results.Summary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &session{scenario: s, loaded: true, ackedBeforeFaults: 10, system: &memorySystem{}, primaryFaults: 1}
+	r := &session{scenario: s, loaded: true, ackedBeforeFaults: 10, system: &memorySystem{}, primaryFaults: 1,
+		outcome: loadgen.RunOutcome{StopNs: int64(10 * time.Second)}}
 	r.judge.Verified()
 	ms := func(v float64) *float64 { return &v }
 	return r, &results.Summary{
@@ -48,7 +49,10 @@ func TestJudge(t *testing.T) {
 		{"first ack", func(_ *session, s *results.Summary) { s.Kills[1].FirstAckMs = nil }, results.ExitMissed, "came after never"},
 		{"catch-up", func(_ *session, s *results.Summary) { *s.Kills[0].CaughtUpMs = 4000 }, results.ExitMissed, "n0 caught up 4000 ms"},
 		{"never caught up", func(_ *session, s *results.Summary) { s.Kills[0].CaughtUpMs = nil }, results.ExitStuck, "never caught up"},
-		{"readable", func(r *session, s *results.Summary) { *s.Replicas[0].ReadableMs = 2500 }, results.ExitMissed, "held everything 2500 ms"},
+		{"readable", func(r *session, s *results.Summary) { *s.Replicas[0].ReadableMs = 2500 }, results.ExitMissed, "n0 held everything 2500 ms after the load had stopped"},
+		{"readable after a late restart", func(r *session, s *results.Summary) {
+			*s.Replicas[0].ReadableMs, r.outcome.StopNs = 2500, int64(1500*time.Millisecond)
+		}, results.ExitMissed, "n0 held everything 2500 ms after its restart"},
 		{"view changes", func(_ *session, s *results.Summary) { s.ViewChanges = 2 }, results.ExitMissed, "2 view changes"},
 		{"memory", func(_ *session, s *results.Summary) { *s.Replicas[0].RssAnonMaxBytes = 200 << 20 }, results.ExitMissed, "200 MiB"},
 		{"late", func(_ *session, s *results.Summary) { *s.Generator.LateP99Ns = int64(3 * time.Millisecond) }, results.ExitInvalid, "generator itself was late"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rejoin/loadgen"
 	"rejoin/results"
 	"rejoin/server/api"
 )
@@ -108,6 +109,36 @@ func TestPollerFollowsARestart(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "first_answer role_known caught_up" {
 		t.Errorf("events: %s", got)
+	}
+}
+
+// TestReadableCountsFromALateRestart: a node that comes back after load stop cannot have held everything before.
+func TestReadableCountsFromALateRestart(t *testing.T) {
+	folder := results.Folder{Dir: t.TempDir()}
+	status, err := folder.AppendStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ms = int64(1e6)
+	for _, at := range []int64{900, 1050, 1700, 2400} {
+		for node, commit := range map[string]int64{"n0": 77, "n1": (at - 1000) / 18} { // n1 reaches 77 at 2400
+			if err := status.Write(results.Status{TNs: at * ms, Node: node, Up: true, View: new(int64(1)), CommitOp: &commit}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := status.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &session{folder: folder, quietEndNs: 3000 * ms, outcome: loadgen.RunOutcome{StopNs: 1000 * ms}, finalStatus: []results.Status{{CommitOp: new(int64(77))}}}
+	facts, err := r.readStatus([]results.Kill{{Node: "n1", AtNs: 500 * ms, RestartNs: new(1600 * ms)}, {Node: "n0", AtNs: 100 * ms, RestartNs: new(200 * ms)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[string]float64{"n0": 50, "n1": 800} {
+		if got := facts.readableMs[node]; got == nil || *got != want {
+			t.Errorf("%s was readable after %s, want %.0f ms", node, msText(got), want)
+		}
 	}
 }
 
