@@ -49,7 +49,7 @@ func TestLatencyWindowsCarryTheirQuantile(t *testing.T) {
 	for _, s := range f.Latency {
 		labels = append(labels, s.Label)
 	}
-	if want := []string{"max by second", "p50 by second", "p99 by 5 s"}; !slices.Equal(labels, want) {
+	if want := []string{"max by second", "p50 by second", "p99 of each 5 s"}; !slices.Equal(labels, want) {
 		t.Fatalf("series %q, want %q: 70 s do not carry a p99.9 over time", labels, want)
 	}
 	if n := len(f.Latency[2].Steps); n != 14 {
@@ -283,6 +283,16 @@ func TestStepRuns(t *testing.T) {
 	runs := stepRuns([]LatencyStep{{0, sec, 1}, {sec, 2 * sec, 2}, {5 * sec, 6 * sec, 3}, {6 * sec, 7 * sec, 0}, {7 * sec, 8 * sec, math.NaN()}, {8 * sec, 9 * sec, 4}})
 	if len(runs) != 3 || len(runs[0]) != 4 || len(runs[1]) != 2 || len(runs[2]) != 2 || runs[2][0] != (point{8, 4}) {
 		t.Errorf("runs %+v", runs)
+	}
+}
+
+func TestWideWindowsStandApart(t *testing.T) {
+	steps := []LatencyStep{{0, 5 * sec, 1e6}, {5 * sec, 10 * sec, 0}, {10 * sec, 15 * sec, math.Inf(1)}, {15 * sec, 20 * sec, 2e6}}
+	if got, want := stepLevels(steps), []level{{0, 5, 1e6}, {15, 20, 2e6}}; !slices.Equal(got, want) {
+		t.Errorf("levels %v, want %v", got, want)
+	}
+	if !isWide(steps) || isWide([]LatencyStep{{0, sec, 1}}) || isWide(nil) {
+		t.Error("a window is wide if it is longer than a second")
 	}
 }
 

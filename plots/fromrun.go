@@ -178,7 +178,10 @@ func readLatency(f results.Folder, endNs int64) ([]LatencySeries, error) {
 		if err != nil {
 			return series, err
 		}
-		text := fmt.Sprintf("%s by %s", q.text, durationText(float64(width)))
+		text := q.text + " by second"
+		if width > time.Second {
+			text = fmt.Sprintf("%s of each %s", q.text, durationText(float64(width)))
+		}
 		series = append(series, LatencySeries{Label: text, Style: q.style, Steps: steps(windows, firstQuantile)})
 	}
 	return series, nil

@@ -32,6 +32,41 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+// levels draws each window of time as a line with a tick at both ends, neighbours apart: its value holds for the window as a whole, not for
+// each moment in it.
+type levels struct {
+	windows []level
+	style   draw.LineStyle
+}
+
+type level struct{ from, to, y float64 }
+
+// levelTick is how far an end's tick reaches to both sides.
+const levelTick = vg.Length(3)
+
+func (l levels) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	for _, w := range l.windows {
+		drawLevel(c, l.style, vg.Point{X: max(toX(w.from), c.Min.X) + 0.8, Y: toY(w.y)}, min(toX(w.to), c.Max.X)-0.8)
+	}
+}
+
+func drawLevel(c draw.Canvas, style draw.LineStyle, from vg.Point, toX vg.Length) {
+	if toX < from.X {
+		return
+	}
+	c.StrokeLine2(style, from.X, from.Y, toX, from.Y)
+	style.Dashes = nil
+	for _, x := range []vg.Length{from.X, toX} {
+		c.StrokeLine2(style, x, from.Y-levelTick, x, from.Y+levelTick)
+	}
+}
+
+// levelThumb is a legend's sample of a window.
+func levelThumb(style draw.LineStyle) func(*draw.Canvas) {
+	return func(c *draw.Canvas) { drawLevel(*c, style, vg.Point{X: c.Min.X, Y: c.Center().Y}, c.Max.X) }
+}
+
 // dots draws points as glyphs.
 type dots struct {
 	points []point

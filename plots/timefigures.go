@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -69,10 +70,14 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 			continue
 		}
 		look := latencyLooks[series.Style]
-		if look.glyph.Shape != nil {
+		switch {
+		case look.glyph.Shape != nil:
 			p.Add(dots{stepMiddles(series.Steps, p.X.Max), look.glyph})
 			s.legend = append(s.legend, legendEntry{text: series.Label, thumb: glyphThumb(look.glyph), narrow: true})
-		} else {
+		case isWide(series.Steps):
+			p.Add(levels{stepLevels(series.Steps), look.line})
+			s.legend = append(s.legend, legendEntry{text: series.Label, thumb: levelThumb(look.line)})
+		default:
 			p.Add(lines{stepRuns(series.Steps), look.line})
 			s.legend = append(s.legend, legendEntry{text: series.Label, thumb: lineThumb(look.line)})
 		}
@@ -88,6 +93,22 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 	}
 	s.legend = append(s.legend, s.marks.legend()...)
 	return s
+}
+
+// isWide says whether windows are longer than the second by which the rest of the figure goes.
+func isWide(steps []LatencyStep) bool {
+	return slices.ContainsFunc(steps, func(s LatencyStep) bool { return s.ToNs-s.FromNs > secondNs })
+}
+
+// stepLevels are the windows that a log axis can hold.
+func stepLevels(steps []LatencyStep) []level {
+	var out []level
+	for _, s := range steps {
+		if s.LatencyNs > 0 && finite(s.LatencyNs) {
+			out = append(out, level{seconds(s.FromNs), seconds(s.ToNs), s.LatencyNs})
+		}
+	}
+	return out
 }
 
 // stepRuns draws each window as a level; neighbours are joined, windows left out are gaps.
