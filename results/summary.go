@@ -117,6 +117,7 @@ type Generator struct {
 	// CPUShare is of all cores, 0 to 1.
 	CPUShare     *float64 `json:"cpu_share"`
 	GCPauseMaxNs *int64   `json:"gc_pause_max_ns"`
+	Nice         int      `json:"nice"` // priority it ran at; 0 is ordinary, below is preferred
 }
 
 // VerifyRound is one reading of all replicas: live, alone with the others stopped, or offline from the files.

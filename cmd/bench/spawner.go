@@ -28,7 +28,11 @@ func newSpawner() *spawner {
 		for {
 			select {
 			case r := <-s.requests:
-				r.done <- r.cmd.Start()
+				err := ordinaryPriority()
+				if err == nil {
+					err = r.cmd.Start()
+				}
+				r.done <- err
 			case <-s.done:
 				return
 			}
