@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"rejoin/results"
@@ -78,34 +77,4 @@ func (r *session) write(summary results.Summary, failed error) error {
 		r.say.line("warning: %v", err)
 	}
 	return nil
-}
-
-// tell prints the outcome for a person.
-func (r *session) tell(s results.Summary) {
-	p := r.say
-	p.line("")
-	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d; view changes %d, repairs %d, transfers %d",
-		s.OfferedBatches, s.AckedBatches, s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches,
-		s.ViewChanges, s.Repairs, s.Transfers)
-	for _, phase := range append(results.Phases(), results.Overall) {
-		if q, ok := s.LatencyNs[string(phase)]; ok && q.Count > 0 {
-			p.line("latency %-8s p50 %-8s p90 %-8s p99 %-8s p99.9 %-8s max %-8s of %d batches", phase,
-				nsText(q.P50), nsText(q.P90), nsText(q.P99), nsText(q.P999), nsText(q.Max), q.Count)
-		}
-	}
-	for _, k := range s.Kills {
-		p.line("kill %s (%s) at %.1f s: down %s, longest gap without acknowledgement %.0f ms, caught up %s, %d repairs (%d ops), %d transfers (%d ops, %d bytes)",
-			k.Node, k.Role, k.AtMs/1e3, msText(k.DownMs), k.GapWithoutAckMs, msText(k.CaughtUpMs), k.Repairs, k.RepairOps, k.Transfers, k.TransferOps, k.TransferBytes)
-	}
-	p.always("%s (exit code %d): %s", s.Verdict, s.ExitCode, r.folder.Dir)
-	for _, reason := range s.Reasons {
-		p.always("  because %s", reason)
-	}
-}
-
-func msText(ms *float64) string {
-	if ms == nil {
-		return "never"
-	}
-	return fmt.Sprintf("%.0f ms", *ms)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"rejoin/results"
@@ -87,7 +88,11 @@ func (r *session) judgeExercise(s *results.Summary) {
 		{transferOps, d.TransferOpsMin, "ops were transferred after any one kill"},
 	} {
 		if floor.got < floor.want {
-			r.judge.Invalid("only %d %s, the scenario is about at least %d", floor.got, floor.what, floor.want)
+			got := "no"
+			if floor.got > 0 {
+				got = fmt.Sprint(floor.got)
+			}
+			r.judge.Invalid("%s %s, at least %d must be for the run to mean anything", got, floor.what, floor.want)
 		}
 	}
 }

@@ -58,9 +58,9 @@ func TestJudge(t *testing.T) {
 		{"late", func(_ *session, s *results.Summary) { *s.Generator.LateP99Ns = int64(3 * time.Millisecond) }, results.ExitInvalid, "generator itself was late"},
 		{"not offered", func(_ *session, s *results.Summary) { s.OfferedBatches, s.AckedBatches = 500, 500 }, results.ExitInvalid, "asks for 1000"},
 		{"nothing before the fault", func(r *session, _ *results.Summary) { r.ackedBeforeFaults = 0 }, results.ExitInvalid, "before the first fault"},
-		{"no repair", func(_ *session, s *results.Summary) { s.Kills[0].RepairOps = 99 }, results.ExitInvalid, "only 99 ops were repaired"},
-		{"no transfer", func(_ *session, s *results.Summary) { s.Kills[1].TransferOps = 0 }, results.ExitInvalid, "only 0 ops were transferred"},
-		{"no primary killed", func(_ *session, s *results.Summary) { s.Kills[1].Role = results.RoleBackup }, results.ExitInvalid, "only 0 primaries"},
+		{"no repair", func(_ *session, s *results.Summary) { s.Kills[0].RepairOps = 99 }, results.ExitInvalid, "99 ops were repaired after any one kill, at least 100 must be"},
+		{"no transfer", func(_ *session, s *results.Summary) { s.Kills[1].TransferOps = 0 }, results.ExitInvalid, "no ops were transferred"},
+		{"no primary killed", func(_ *session, s *results.Summary) { s.Kills[1].Role = results.RoleBackup }, results.ExitInvalid, "no primaries were killed, at least 1 must be"},
 		{"no load", func(r *session, _ *results.Summary) { r.loaded = false }, results.ExitInvalid, "no load"},
 		{"books", func(_ *session, s *results.Summary) { s.UnknownBatches = 3 }, results.ExitInvalid, "do not balance"},
 		{"loss beats the rest", func(_ *session, s *results.Summary) {
@@ -129,14 +129,19 @@ func TestKillSummary(t *testing.T) {
 			acks = append(acks, ns)
 		}
 	}
-	got := killSummary(kill, 23*s, activities, loadgen.AcksAt(acks), loadgen.Edges{StartNs: s, StopNs: 60 * s})
-	if got.DownMs == nil || *got.DownMs != 10_000 || *got.CaughtUpMs != 3000 || *got.FirstAckMs != 200 || got.GapWithoutAckMs != 200 {
+	ackNs := ackTimes(loadgen.AcksAt(acks), s)
+	got := killSummary(&results.Timeline{LoadStartNs: s, Kills: []results.Kill{kill}}, 0, activities, ackNs, 60*s)
+	if got.DownMs == nil || *got.DownMs != 10_000 || *got.CaughtUpMs != 3000 || *got.FirstAckMs != 200 || got.GapWithoutAckMs != 200 || *got.GapAtMs != 10_000 {
 		t.Errorf("times are %+v", got)
 	}
 	if got.Repairs != 1 || got.RepairOps != 50 || got.Transfers != 1 || got.TransferOps != 1000 || got.TransferBytes != 5000 || *got.TransferMs != 1000 {
 		t.Errorf("activities are %+v", got)
 	}
-	never := killSummary(results.Kill{Node: "n1", AtNs: 10 * s}, 60*s, activities, loadgen.AcksAt(acks), loadgen.Edges{StartNs: s, StopNs: 60 * s})
+	early := killSummary(&results.Timeline{LoadStartNs: s, Kills: []results.Kill{{Node: "n1", AtNs: -s, RestartNs: at(4 * s)}}}, 0, nil, ackNs, 60*s)
+	if early.GapWithoutAckMs != 10 || *early.GapAtMs != 1000 {
+		t.Errorf("a kill before the load: %+v", early)
+	}
+	never := killSummary(&results.Timeline{LoadStartNs: s, Kills: []results.Kill{{Node: "n1", AtNs: 10 * s}}}, 0, activities, ackNs, 60*s)
 	if never.DownMs != nil || never.CaughtUpMs != nil || never.Repairs != 0 || never.GapWithoutAckMs != 200 {
 		t.Errorf("a node that stayed down: %+v", never)
 	}

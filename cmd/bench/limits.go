@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -210,5 +211,6 @@ func checksum(context.Context) (string, error) {
 		}
 	}
 	took := time.Since(began)
-	return fmt.Sprintf("%.1f GB/s, %.1f µs a frame  (XXH3-64, hot; %x)", float64(n)*limitsFrameBytes/1e9/took.Seconds(), took.Seconds()*1e6/float64(n), sum&0xf), nil
+	runtime.KeepAlive(sum) // or there would be nothing to compute
+	return fmt.Sprintf("%.1f GB/s, %.1f µs a frame  (XXH3-64, hot)", float64(n)*limitsFrameBytes/1e9/took.Seconds(), took.Seconds()*1e6/float64(n)), nil
 }

@@ -102,11 +102,20 @@ func (r *session) showLoad(ctx context.Context, live *loadgen.Live) {
 		look := observer.Look()
 		seconds := float64(look.AtNs-last.AtNs) / 1e9
 		rate := float64(look.Acked-last.Acked) / max(seconds, 1e-3)
-		r.say.live(fmt.Sprintf("load: %3.0f/%.0fs  %5.0f batches/s  p50 %s  p99 %s  waiting %d",
-			time.Since(began).Seconds(), time.Duration(r.scenario.Duration).Seconds(), rate, nsText(look.RecentP50Ns), nsText(look.RecentP99Ns),
+		r.say.live(fmt.Sprintf("%s  %5.0f batches/s  p50 %s  p99 %s  waiting %d",
+			loadText(time.Since(began), time.Duration(r.scenario.Duration)), rate, nsText(look.RecentP50Ns), nsText(look.RecentP99Ns),
 			look.Due-look.Acked-look.Unknown-look.Failed), nodesText(r.system.status()), r.plan.now())
 		last = look
 	}
+}
+
+// loadText is how far the load is; behind its end batches may still wait for their answers.
+func loadText(elapsed, load time.Duration) string {
+	text := fmt.Sprintf("load: %.0f/%.0fs", min(elapsed, load).Seconds(), load.Seconds())
+	if rest := elapsed - load; rest >= time.Second {
+		text += fmt.Sprintf(", waiting for answers since %.0fs", rest.Seconds())
+	}
+	return text
 }
 
 // nodesText shows every node's role and how many ops its commit is behind the highest.

@@ -16,80 +16,45 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 			s.Transfers++
 		}
 	}
-	edges := loadgen.Edges{StartNs: r.loadStartNs(events), StopNs: r.outcome.StopNs}
-	for i, k := range timeline.Kills {
-		s.Kills = append(s.Kills, killSummary(k, r.returnEnds(timeline, i), activities, acks, edges))
+	ackNs := ackTimes(acks, timeline.LoadStartNs)
+	for i := range timeline.Kills {
+		s.Kills = append(s.Kills, killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs))
 	}
 	s.ViewChanges = r.viewChanges(events, seen.views)
 }
 
-func (r *session) loadStartNs(events []results.Event) int64 {
-	for _, e := range events {
-		if e.Kind == results.KindLoadStart {
-			return e.TNs
-		}
+// ackTimes are the acknowledgements in order of time. The start of the load stands before them: silence begins there at the earliest.
+func ackTimes(acks loadgen.Acks, loadStartNs int64) []int64 {
+	times := append(make([]int64, 0, acks.Len()+1), loadStartNs)
+	for at, ok := acks.FirstAfter(loadStartNs); ok; at, ok = acks.FirstAfter(at) {
+		times = append(times, at)
 	}
-	return 0
+	return times
 }
 
-// returnEnds is where the way back after a kill ends at the latest: caught up, the node's next kill, or the end of the quiet phase.
-func (r *session) returnEnds(t results.Timeline, kill int) int64 {
+// killSummary tells the kill-th kill of the timeline.
+func killSummary(t *results.Timeline, kill int, activities []results.Activity, ackNs []int64, loadStopNs int64) results.KillSummary {
 	k := t.Kills[kill]
-	if k.CaughtUpNs != nil {
-		return *k.CaughtUpNs
-	}
-	for _, later := range t.Kills[kill+1:] {
-		if later.Node == k.Node {
-			return later.AtNs
-		}
-	}
-	return max(r.quietEndNs, r.outcome.StopNs)
-}
-
-// killSummary tells one kill. Activities count when they began on the killed node between its restart and the end of its return.
-func killSummary(k results.Kill, ends int64, activities []results.Activity, acks loadgen.Acks, edges loadgen.Edges) results.KillSummary {
 	out := results.KillSummary{Node: k.Node, Role: k.Role, AtMs: float64(k.AtNs) / 1e6, DownMs: between(&k.AtNs, k.RestartNs),
 		FirstAckMs: between(&k.AtNs, k.FirstAckNs), CaughtUpMs: between(k.RestartNs, k.CaughtUpNs)}
-	until := edges.StopNs
-	if k.RestartNs != nil {
-		until = *k.RestartNs + int64(gapAfterRestart)
+	inLoad := k
+	inLoad.AtNs = max(k.AtNs, t.LoadStartNs+1) // before it nobody asks for an acknowledgement
+	if inLoad.AtNs < loadStopNs {
+		gap := inLoad.LongestGap(ackNs, loadStopNs)
+		out.GapWithoutAckMs, out.GapAtMs = float64(gap.ToNs-gap.FromNs)/1e6, new(float64(gap.FromNs)/1e6)
 	}
-	from := max(k.AtNs, edges.StartNs)
-	if until = min(until, edges.StopNs); from < until {
-		out.GapWithoutAckMs = float64(acks.LongestGap(from, until, edges)) / 1e6
-	}
-	if k.RestartNs == nil {
-		return out
-	}
-	for _, a := range activities {
-		if a.Node != k.Node || a.FromNs < *k.RestartNs || a.FromNs > ends {
-			continue
-		}
-		switch a.Kind {
-		case results.Repair:
-			out.Repairs++
-			addActivity(a, &out.RepairOps, &out.RepairBytes, &out.RepairMs)
-		case results.Transfer:
-			out.Transfers++
-			addActivity(a, &out.TransferOps, &out.TransferBytes, &out.TransferMs)
-		}
-	}
+	own := t.ActivitiesOf(kill, activities)
+	repairs, transfers := results.TotalOf(results.Repair, own), results.TotalOf(results.Transfer, own)
+	out.Repairs, out.RepairOps, out.RepairBytes, out.RepairMs = repairs.Count, repairs.Ops, repairs.Bytes, msOf(repairs.DurationNs)
+	out.Transfers, out.TransferOps, out.TransferBytes, out.TransferMs = transfers.Count, transfers.Ops, transfers.Bytes, msOf(transfers.DurationNs)
 	return out
 }
 
-func addActivity(a results.Activity, ops, bytes *int64, ms **float64) {
-	if n := a.Ops(); n != nil {
-		*ops += *n
+func msOf(ns *int64) *float64 {
+	if ns == nil {
+		return nil
 	}
-	if a.Bytes != nil {
-		*bytes += *a.Bytes
-	}
-	if took := between(&a.FromNs, a.ToNs); took != nil {
-		if *ms == nil {
-			*ms = new(0.0)
-		}
-		**ms += *took
-	}
+	return new(float64(*ns) / 1e6)
 }
 
 // viewChanges counts the views that started between the start of the load and the end of the quiet phase: by what nodes said when they

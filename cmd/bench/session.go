@@ -19,6 +19,7 @@ import (
 
 // session is one `bench run` under way: what its steps leave for one another.
 type session struct {
+	nice     int // priority that the generator runs at
 	command  *runCommand
 	scenario Scenario
 	seed     uint64
@@ -112,6 +113,7 @@ func (r *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.nice = raisePriority()
 	began := time.Now()
 	if err := r.system.start(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", r.scenario.Target, err)
@@ -209,7 +211,7 @@ func (r *session) quiet(ctx context.Context) error {
 			if waiting != "" {
 				r.judge.Stuck("%v after the load had stopped, %s", time.Duration(r.scenario.QuietMax), waiting)
 			}
-			r.say.line("quiet: ended %v after the load %s", time.Duration(now-loadStop).Round(time.Millisecond), waiting)
+			r.say.line("quiet: ended %v after the load%s", time.Duration(now-loadStop).Round(time.Millisecond), after(waiting))
 			return nil
 		}
 		if time.Since(said) >= time.Second {

@@ -8,9 +8,6 @@ import (
 	"rejoin/results"
 )
 
-// gapAfterRestart is how far behind a restart a gap without acknowledgements still belongs to the kill.
-const gapAfterRestart = 5 * time.Second
-
 // summarize makes the numbers of summary.json from the ledgers, the events and the status samples.
 func (r *session) summarize() (results.Summary, error) {
 	s := results.Summary{Target: r.scenario.Target, Scenario: r.scenario.Name, FrameBytes: r.frameBytes()}
@@ -97,7 +94,7 @@ func (r *session) countBatches(s *results.Summary, m *loadgen.Measurement) {
 func (r *session) generator(late *results.Histogram) results.Generator {
 	h := r.outcome.Health
 	g := results.Generator{PacerMode: string(r.outcome.PacerMode), LateP50Ns: late.QuantileNs(0.5), LateP99Ns: late.QuantileNs(0.99),
-		LateMaxNs: late.MaxNs(), CPUShare: new(h.CPUShare), GCPauseMaxNs: h.GCPauseMaxNs}
+		LateMaxNs: late.MaxNs(), CPUShare: new(h.CPUShare), GCPauseMaxNs: h.GCPauseMaxNs, Nice: r.nice}
 	if o := r.outcome.Overshoot; o != nil {
 		g.OvershootP50Ns, g.OvershootP99Ns = o.QuantileNs(0.5), o.QuantileNs(0.99)
 	}

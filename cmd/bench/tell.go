@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"rejoin/results"
+)
+
+// tell prints the outcome for a person.
+func (r *session) tell(s results.Summary) {
+	p := r.say
+	p.line("")
+	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d", s.OfferedBatches, s.AckedBatches,
+		s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches)
+	p.line("in all, on every node: %s, %s, %s", counted(s.ViewChanges, "view change"), counted(s.Repairs, "repair"), counted(s.Transfers, "transfer"))
+	for _, phase := range append(results.Phases(), results.Overall) {
+		if q, ok := s.LatencyNs[string(phase)]; ok && q.Count > 0 {
+			p.line("latency %-8s p50 %-8s p90 %-8s p99 %-8s p99.9 %-8s max %-8s of %d batches", phase,
+				nsText(q.P50), nsText(q.P90), nsText(q.P99), nsText(q.P999), nsText(q.Max), q.Count)
+		}
+	}
+	for _, sentence := range lateTexts(s, r.scenario) {
+		p.line("%s", sentence)
+	}
+	for _, k := range s.Kills {
+		p.line("%s", killText(k))
+	}
+	p.always("%s (exit code %d): %s", s.Verdict, s.ExitCode, r.folder.Dir)
+	for _, reason := range s.Reasons {
+		p.always("  because %s", reason)
+	}
+	if kept := r.keptText(s.Verdict); kept != "" {
+		p.always("  %s", kept)
+	}
+}
+
+// lateTexts tells the two latenesses of summary.json apart: generator.late_p99_ns, which is judged, and late_ns, which is not.
+func lateTexts(s results.Summary, scenario Scenario) []string {
+	if s.Generator.LateP99Ns == nil {
+		return nil
+	}
+	limit := fmt.Sprintf("judged, at most %v", scenario.Demands.LateP99Max)
+	if scenario.Overload {
+		limit = "not judged under overload"
+	}
+	texts := []string{fmt.Sprintf("generator: late by its own fault p99 %s (%s)", nsText(s.Generator.LateP99Ns), limit)}
+	if q, ok := s.LateNs[string(results.Overall)]; ok {
+		texts = append(texts, fmt.Sprintf("generator: from due to sent p99 %s (not judged: with the time a batch waits for the answer to the one before it)", nsText(q.P99)))
+	}
+	return texts
+}
+
+// killText is one kill and what it cost.
+func killText(k results.KillSummary) string {
+	at := fmt.Sprintf("at %.1f s", k.AtMs/1e3)
+	if k.AtMs < 0 {
+		at = "before the load"
+	}
+	parts := []string{"stayed down"}
+	if k.DownMs != nil {
+		parts = []string{"down " + msText(k.DownMs)}
+	}
+	switch {
+	case k.FirstAckMs == nil:
+		parts = append(parts, "no acknowledgement after it")
+	case k.AtMs >= 0:
+		parts = append(parts, "first acknowledgement after "+msText(k.FirstAckMs))
+	}
+	if k.GapAtMs != nil {
+		parts = append(parts, fmt.Sprintf("longest gap %.0f ms (at %.1f s)", k.GapWithoutAckMs, *k.GapAtMs/1e3))
+	}
+	if k.DownMs != nil {
+		back := "never caught up"
+		if k.CaughtUpMs != nil {
+			back = fmt.Sprintf("caught up %s after its restart", msText(k.CaughtUpMs))
+		}
+		parts = append(parts, back, fmt.Sprintf("%s (%s)", counted(k.Repairs, "repair"), counted(k.RepairOps, "op")),
+			fmt.Sprintf("%s (%s, %s)", counted(k.Transfers, "transfer"), counted(k.TransferOps, "op"), bytesText(&k.TransferBytes)))
+	}
+	return fmt.Sprintf("kill %s (%s) %s: %s", k.Node, k.Role, at, strings.Join(parts, ", "))
+}
+
+// keptText says that the nodes' data stays, how much it is, and how to be rid of it; empty when it goes or there is none.
+func (r *session) keptText(verdict results.Verdict) string {
+	if !r.folder.HasData() || verdict == results.Pass && !r.command.Keep {
+		return ""
+	}
+	return fmt.Sprintf("the nodes' data is kept (%s); bench clean --data %s removes it", bytesText(new(treeBytes(r.folder.Data()))), r.folder.Dir)
+}
+
+// treeBytes sums the files under a folder; what cannot be read counts nothing.
+func treeBytes(dir string) (sum int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// counted is a number with its thing, in the plural where one is due.
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func msText(ms *float64) string {
+	if ms == nil {
+		return "never"
+	}
+	return fmt.Sprintf("%.0f ms", *ms)
+}
