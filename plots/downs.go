@@ -87,6 +87,8 @@ func (m *marks) drawDownRow(s *sheet, node string, box vg.Rectangle, c draw.Canv
 			fillTextOnWhite(c, style, vg.Point{X: b.to + 3, Y: y}, text)
 		case b.from-3-width >= left:
 			fillTextOnWhite(c, style, vg.Point{X: b.from - 3 - width, Y: y}, text)
+		case b.to-b.from >= width+16: // on the bar itself
+			fillTextOnWhite(c, style, vg.Point{X: (b.from + b.to - width) / 2, Y: y}, text)
 		}
 	}
 }

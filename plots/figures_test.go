@@ -206,7 +206,10 @@ func TestNodesAreInOrderOfTheirNames(t *testing.T) {
 
 func TestKillBeforeTheLoad(t *testing.T) {
 	at := int64(-3_609_365)
-	r := Recoveries(results.Timeline{LoadStartNs: 0, Kills: []results.Kill{{Node: "n2", AtNs: at}}}, nil)
+	r := Recoveries(results.Timeline{LoadStartNs: 0, Kills: []results.Kill{{Node: "n2", AtNs: at, FirstAckNs: new(5 * ms)}}}, nil)
+	if b := r[0].bar(BarOutage); b != nil {
+		t.Errorf("the time before the load counts as time to the first acknowledgement: %+v", b)
+	}
 	if notes := killNotes(r[0]); notes[0] != "killed before the load" {
 		t.Errorf("notes %q", notes)
 	}

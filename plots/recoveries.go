@@ -11,7 +11,7 @@ func Recoveries(t results.Timeline, activities []results.Activity) []Recovery {
 	var out []Recovery
 	for i, k := range t.Kills {
 		r := Recovery{Node: k.Node, Role: k.Role, AtNs: k.AtNs, BeforeLoad: k.AtNs < t.LoadStartNs, DownNs: math.NaN()}
-		if k.FirstAckNs != nil {
+		if k.FirstAckNs != nil && !r.BeforeLoad { // before the load there was nothing to acknowledge
 			r.Bars = append(r.Bars, RecoveryBar{Kind: BarOutage, DurationNs: float64(*k.FirstAckNs - k.AtNs)})
 		}
 		if k.RestartNs != nil {

@@ -51,7 +51,8 @@ func TestTimelineOfStops(t *testing.T) {
 		return Event{TNs: tNs, Source: SourceHarness, Kind: kind, Node: node, Role: RoleBackup}
 	}
 	got := TimelineOf([]Event{e(5, KindLoadStart, ""), e(10, KindPause, "n0"), e(12, KindPause, "n1"), e(20, KindResume, "n0"),
-		e(21, KindKill, "n1"), e(22, KindResume, "n1"), e(23, KindResume, "n2")})
+		e(21, KindKill, "n1"), e(22, KindResume, "n1"), e(23, KindResume, "n2"),
+		e(30, KindQuietEnd, ""), e(31, KindPause, "n0"), e(32, KindResume, "n0")}) // the verifier reads n1 alone
 	if got.LoadStartNs != 5 || len(got.Stops) != 2 {
 		t.Fatalf("timeline %+v", got)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // TimelineOf rebuilds the timeline of a run from its events: warmup_end, load_start, load_stop, kill, restart, first_ack, caught_up, pause,
-// resume. What follows a kill or a pause belongs to the last one of its node before it.
+// resume (up to quiet_end). What follows a kill or a pause belongs to the last one of its node before it.
 func TimelineOf(events []Event) Timeline {
 	sorted := slices.Clone(events)
 	slices.SortStableFunc(sorted, func(a, b Event) int { return cmp.Compare(a.TNs, b.TNs) })
@@ -22,6 +22,8 @@ type timelineBuilder struct {
 	// lastKill and openStop are indexes in t.Kills and t.Stops by node.
 	lastKill map[string]int
 	openStop map[string]int
+	// verifying: from now on nodes are stopped to read others alone, which is no fault.
+	verifying bool
 }
 
 func (b *timelineBuilder) take(e Event) {
@@ -42,8 +44,10 @@ func (b *timelineBuilder) take(e Event) {
 		b.setFirst(e, func(k *Kill) **int64 { return &k.FirstAckNs })
 	case KindCaughtUp:
 		b.setFirst(e, func(k *Kill) **int64 { return &k.CaughtUpNs })
+	case KindQuietEnd, KindVerifyBegin:
+		b.verifying = true
 	case KindPause:
-		if _, open := b.openStop[e.Of()]; !open {
+		if _, open := b.openStop[e.Of()]; !open && !b.verifying {
 			b.openStop[e.Of()] = len(b.t.Stops)
 			b.t.Stops = append(b.t.Stops, Stop{Node: e.Of(), Role: e.Role, AtNs: e.TNs})
 		}
