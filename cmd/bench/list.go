@@ -21,13 +21,29 @@ func (c *listCommand) Run(env *environment) error {
 		fmt.Fprintf(env.out, "no runs under %s; start one with bench run\n", env.results)
 		return nil
 	}
+	fmt.Fprintf(env.out, listFormat, "verdict", "size", "age", "run")
 	for _, e := range entries {
-		fmt.Fprintf(env.out, "%-11s %10s %8s  %s\n", verdictText(e), bytesText(&e.SizeBytes), ageText(e.Run.StartedAt), e.Folder.Name())
+		size := fmt.Sprintf("%.1f MiB", float64(e.SizeBytes)/(1<<20))
+		fmt.Fprintf(env.out, listFormat, verdictText(e), size, ageText(e.Run.StartedAt), e.Folder.Name())
+		if e.Summary != nil && len(e.Summary.Reasons) > 0 {
+			fmt.Fprintf(env.out, "            because %s%s\n", e.Summary.Reasons[0], more(len(e.Summary.Reasons)-1))
+		}
 		if e.Err != nil && !errors.Is(e.Err, fs.ErrNotExist) {
 			fmt.Fprintf(env.out, "            %v\n", e.Err)
 		}
 	}
 	return nil
+}
+
+// listFormat is a line of the list: verdict, size in MiB whatever it is, so that sizes compare by eye, age, name.
+const listFormat = "%-11s %12s %8s  %s\n"
+
+// more says that there are other reasons; summary.json has them.
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", n)
 }
 
 func verdictText(e results.Entry) string {

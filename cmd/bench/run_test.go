@@ -95,6 +95,11 @@ func figureFiles() []string {
 
 func TestRunMissesDemand(t *testing.T) {
 	root := t.TempDir()
+	defer func() {
+		if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "\n            because ") {
+			t.Errorf("the list gives no reason:\n%s", out)
+		}
+	}()
 	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {primary_gap_max: 1ms, late_p99_max: 1s}"))
 	if code != results.ExitMissed || !strings.Contains(out, "without an acknowledgement around the kill of the primary") {
 		t.Errorf("exit code %d\n%s", code, out)
@@ -262,6 +267,15 @@ func TestSim(t *testing.T) {
 	}
 }
 
+func TestWrapped(t *testing.T) {
+	if got := wrapped("1 run, 22 steps, 3 kills, 4 repairs", 16); got != "1 run, 22 steps,\n  3 kills,\n  4 repairs" {
+		t.Errorf("%q", got)
+	}
+	if got := wrapped("one", 2); got != "one" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestListCleanVersion(t *testing.T) {
 	root := t.TempDir()
 	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "no runs") {
@@ -270,7 +284,7 @@ func TestListCleanVersion(t *testing.T) {
 	if code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s}"), "--quiet", "--duration", "1s"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "pass") || !strings.Contains(out, "memory-mini") {
+	if _, out := bench(t, "--results", root, "list"); !strings.HasPrefix(out, "verdict ") || !strings.Contains(out, "pass") || !strings.Contains(out, "memory-mini") {
 		t.Errorf("list: %s", out)
 	}
 	if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, "target memory leaves none") {

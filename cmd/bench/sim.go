@@ -54,7 +54,7 @@ func (c *simCommand) Run(env *environment) error {
 		}
 		return c.playTraced(env, first)
 	}
-	return (&simCampaign{end: first + count, began: time.Now()}).run(env, first)
+	return (&simCampaign{first: first, end: first + count, began: time.Now()}).run(env)
 }
 
 func (c *simCommand) playTraced(env *environment, seed uint64) error {
@@ -63,7 +63,7 @@ func (c *simCommand) playTraced(env *environment, seed uint64) error {
 	if err != nil {
 		return &exitError{failureCode(err), err}
 	}
-	fmt.Fprintf(env.out, "seed %d passes: %s\n%s\ntrace hash %016x\n", seed, report.Setup, report.Coverage.String(), report.TraceHash)
+	fmt.Fprintf(env.out, "seed %d passes: %s\n%s\ntrace hash %016x\n", seed, report.Setup, wrapped(report.Coverage.String(), simLineRunes), report.TraceHash)
 	return nil
 }
 
@@ -82,7 +82,8 @@ func failureCode(err error) int {
 
 // simCampaign plays seeds on every core, each run on one goroutine, until one fails.
 type simCampaign struct {
-	end   uint64
+	first uint64
+	end   uint64 // the seed after the last
 	began time.Time
 	next  atomic.Uint64
 
@@ -91,8 +92,8 @@ type simCampaign struct {
 	failed error
 }
 
-func (c *simCampaign) run(env *environment, first uint64) error {
-	c.next.Store(first)
+func (c *simCampaign) run(env *environment) error {
+	c.next.Store(c.first)
 	ctx, stop := context.WithCancel(env.ctx)
 	defer stop()
 	var players, teller sync.WaitGroup
@@ -115,11 +116,34 @@ func (c *simCampaign) run(env *environment, first uint64) error {
 	if err := env.ctx.Err(); err != nil {
 		return &exitError{code: results.ExitInterrupted}
 	}
-	fmt.Fprintf(env.out, "all promises held: %s\n", c.sum.String())
+	fmt.Fprintf(env.out, "all promises held: %s\n", wrapped(c.sum.String(), simLineRunes))
 	if short := c.sum.Short(); len(short) > 0 && c.sum.Runs >= simFloorSeeds {
 		return &exitError{results.ExitVacuous, fmt.Errorf("the campaign is vacuous: %s", short[0])}
 	}
 	return nil
+}
+
+// simLineRunes is where the counts of a campaign are broken into lines.
+const simLineRunes = 100
+
+// wrapped breaks a list at commas, so that no line is longer than it must be; later lines are indented.
+func wrapped(list string, width int) string {
+	var b strings.Builder
+	column := 0
+	for i, item := range strings.Split(list, ", ") {
+		switch {
+		case i == 0:
+		case column+2+len(item) > width:
+			b.WriteString(",\n  ")
+			column = 2
+		default:
+			b.WriteString(", ")
+			column += 2
+		}
+		b.WriteString(item)
+		column += len(item)
+	}
+	return b.String()
 }
 
 // simFloorSeeds: fewer seeds may by chance meet little.
@@ -170,6 +194,7 @@ func (c *simCampaign) tell(out io.Writer, ended <-chan struct{}) {
 		sum := c.sum
 		c.mu.Unlock()
 		took := time.Since(c.began)
-		fmt.Fprintf(out, "%d seeds, %.0f virtual seconds a second; %s\n", sum.Runs, float64(sum.VirtualNs)/float64(took.Nanoseconds()), sum.String())
+		fmt.Fprintf(out, "%.0fs: %d of %d seeds, %.0f virtual seconds a second; %d kills, %d power cuts, %d view changes, %d transfers\n", took.Seconds(), sum.Runs,
+			c.end-c.first, float64(sum.VirtualNs)/float64(took.Nanoseconds()), sum.Kills, sum.PowerCuts, sum.ViewChanges, sum.Transfers)
 	}
 }
