@@ -89,15 +89,17 @@ func nastyFigures() map[string]Figures {
 		constant.Lag[0].Points = append(constant.Lag[0].Points, LagPoint{i * sec, 0})
 	}
 	crowded := constant
-	crowded.Kills, crowded.Recovery = nil, nil
+	crowded.Kills, crowded.Recovery, crowded.Downs = nil, nil, nil
 	for i := range int64(300) {
 		crowded.Kills = append(crowded.Kills, KillMark{i * sec / 30, "n0", "primary"})
+		crowded.Downs = append(crowded.Downs, DownMark{Node: results.NodeName(int(i % 12)), FromNs: i * sec / 30, ToNs: (i + 5) * sec / 30, Stopped: i%2 == 0})
 		crowded.Recovery = append(crowded.Recovery, Recovery{Node: "n0", AtNs: i, DownNs: 1})
 	}
 	mixed := constant
 	mixed.Latency = []LatencySeries{{Label: "p50", Steps: []LatencyStep{{0, sec, 0}, {sec, 2 * sec, 1e6}, {2 * sec, 3 * sec, nan}, {3 * sec, 4 * sec, inf}, {4 * sec, 5 * sec, -1}}}}
 	outside := constant
 	outside.Kills = []KillMark{{-5, "n0", ""}, {math.MaxInt64, "n1", "backup"}}
+	outside.Downs = []DownMark{{Node: "n0", FromNs: math.MinInt64, ToNs: math.MaxInt64}, {Node: "", FromNs: 9 * sec, ToNs: 3 * sec}, {Node: "n1", FromNs: 20 * sec, ToNs: 30 * sec}}
 	outside.Spans = []SpanMark{{SpanOutage, math.MinInt64, math.MaxInt64}, {SpanRepair, 9 * sec, 3 * sec}, {SpanTransfer, 20 * sec, 30 * sec}}
 	return map[string]Figures{
 		"nothing": {}, "zero": one(0), "single at 1": one(1), "NaN": one(nan), "+Inf": one(inf), "-Inf": one(-inf), "negative": one(-7),
@@ -142,6 +144,7 @@ func TestHostileNames(t *testing.T) {
 	f := nastyFigures()["constant"]
 	f.Caption = `p99 < 5 ms & "x" ` + evil
 	f.Kills = []KillMark{{sec, evil, evil}}
+	f.Downs = []DownMark{{Node: evil, FromNs: sec, ToNs: 2 * sec}}
 	f.Latency[0].Label, f.Percentiles[0].Label, f.Lag[0].Node, f.Recovery[0].Node = evil, evil, evil, evil
 	dir := t.TempDir()
 	if err := Draw(dir, f); err != nil {
