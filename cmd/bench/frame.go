@@ -22,12 +22,14 @@ type frameCommand struct {
 func (frameCommand) Help() string {
 	return `Reads lines of text from the standard input, one message each, and writes one frame: a 128-byte header and the messages.
 
-Example:
-  curl -s -X POST 'http://127.0.0.1:17001/v1/topics/bench/partitions/0/sessions' \
-    -H 'Content-Type: application/json' -d '{"client":"00000000000000000000000000000001"}'
-  printf 'hello\nworld\n' | bench frame --session 1 -o batch.frame
-  curl -s -H 'Content-Type: application/vnd.rejoin.frame' --data-binary @batch.frame \
-    'http://127.0.0.1:17001/v1/topics/bench/partitions/0/batches'`
+Example, with the N that the third line answers as "session". The second line asks any node for the primary; a node that is not it would
+answer 421 and name it.
+
+  P=/v1/topics/bench/partitions/0
+  PRIMARY=$(curl -s -o /dev/null -D - "http://127.0.0.1:17001$P/frames?max_bytes=0" | tr -d '\r' | sed -n 's/^Rejoin-Primary: //p')
+  curl -s "http://$PRIMARY$P/sessions" -H 'Content-Type: application/json' -d '{"client":"00000000000000000000000000000001"}'
+  printf 'hello\nworld\n' | bench frame --session N -o batch.frame
+  curl -s "http://$PRIMARY$P/batches" -H 'Content-Type: application/vnd.rejoin.frame' --data-binary @batch.frame`
 }
 
 // Run makes the frame.
