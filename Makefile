@@ -30,7 +30,7 @@ check: ## gofmt, vet, and the race detector on the concurrent packages
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -skip 'Planted|Misses|ListClean' ./cmd/bench
 
-bench: build ## run scenario quick: three nodes, each killed once; about two minutes
+bench: build ## run scenario quick: three nodes, each killed once; about 80 s
 	$(BENCH) run quick
 
 bench-full: build ## run scenario rejoin-360, the reference schedule; about eight minutes, 9 GB of disk

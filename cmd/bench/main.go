@@ -35,11 +35,11 @@ const description = `Rejoin benchmarks replicated logs through kills and restart
 
 Begin with
 
-    bench run      three nodes, each killed once; about two minutes
+    bench run      three nodes, each killed once; about 80 s
     bench list     its verdict; open results/latest/plots/latency.svg
 
 Exit codes: 0 pass, 1 a demand of the scenario was missed, 2 usage, 3 loss, duplication, reordering or divergence, 4 stuck,
-5 invalid (generator or machine too weak to tell), 7 a simulation that met too little, 130 interrupted.`
+5 invalid (generator, machine or sample too weak to tell), 7 a simulation that met too little, 130 interrupted.`
 
 // environment is what a command gets from main.
 type environment struct {

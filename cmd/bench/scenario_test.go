@@ -24,6 +24,25 @@ func TestBuiltinScenarios(t *testing.T) {
 	}
 }
 
+// TestQuickIsTheReference holds quick.yaml to its promise that every field stands in it.
+func TestQuickIsTheReference(t *testing.T) {
+	text, err := scenarioFiles.ReadFile("scenarios/quick.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []reflect.Type{reflect.TypeFor[Scenario](), reflect.TypeFor[Fault](), reflect.TypeFor[Demands]()} {
+		for field := range kind.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+			if !strings.Contains(string(text), name+":") {
+				t.Errorf("%s is not explained", name)
+			}
+		}
+	}
+	if !strings.Contains(string(text), "late_p99_max: "+lateP99Default.String()) {
+		t.Errorf("the default of late_p99_max, %v, is not told", lateP99Default)
+	}
+}
+
 func TestScenarioSurvivesRunJSON(t *testing.T) {
 	for _, name := range builtinScenarios() {
 		s, err := loadScenario(name)
