@@ -31,9 +31,11 @@ was acknowledged (live, alone, and from the files after a SIGKILL of all), plots
 A scenario is a YAML file; cmd/bench/scenarios/quick.yaml is one with a comment on every field and its default. A flag that shortens the
 load or changes rate or target leaves out, with a line for each, the faults and floors that then have no meaning.
 
-Progress:  load: 12/64s  300 batches/s  p50 1.2ms  p99 2.9ms  waiting 4  n0 primary  n1 backup -1  n2 down  | n2 killed
-  acknowledged in the last second, latency of those from due, batches due that have no answer yet, each node's role and how many ops its
-  commit is behind the highest (or down), its state if not normal, and what faults have done to which node
+A line of progress:
+  load: 12/64s  300 batches/s  p50 1.2ms  p99 2.9ms  waiting 4  n0 primary  n1 backup -1  n2 down  | n2 killed
+
+Batches a second are those acknowledged in the last second, p50 and p99 their latency from due; waiting are batches that are due and have no
+outcome yet; -1 says that a node's commit is one op behind the highest; behind the bar stands what a fault has done to a node.
 
 Examples:
   bench run                             three nodes, each killed once; about 80 s
