@@ -112,6 +112,17 @@ func TestFirstAckAfter(t *testing.T) {
 	}
 }
 
+// TestFirstAckOfABackup: a killed backup had answered nobody, so no silence must be looked for.
+func TestFirstAckOfABackup(t *testing.T) {
+	const unit = int64(time.Millisecond)
+	acks := loadgen.AcksAt([]int64{99 * unit, 103 * unit, 190 * unit, 193 * unit})
+	for role, want := range map[string]int64{results.RoleBackup: 103, results.RolePrimary: 190, results.RoleUnknown: 190} {
+		if got, ok := firstAckOf(acks, role, 100*unit); !ok || got != want*unit {
+			t.Errorf("%s: %d ms, want %d", role, got/unit, want)
+		}
+	}
+}
+
 func TestKillSummary(t *testing.T) {
 	const s = int64(time.Second)
 	at := func(ns int64) *int64 { return &ns }
@@ -174,7 +185,7 @@ func TestReadText(t *testing.T) {
 	if got := readText(report, false) + after(""); got != "7104700 messages to offset 7104700" {
 		t.Errorf("live: %q", got)
 	}
-	want := "7104700 messages to offset 7104700, up to the last acknowledged offset: torn"
+	want := "7104700 messages to offset 7104700 (up to the last acknowledged offset): torn"
 	if got := readText(report, true) + after("torn"); got != want {
 		t.Errorf("files: %q", got)
 	}

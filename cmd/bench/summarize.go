@@ -121,6 +121,14 @@ func firstAckAfter(acks loadgen.Acks, exitNs int64) (int64, bool) {
 	return first, ok
 }
 
+// firstAckOf is the first acknowledgement after a node of that role was gone. Only a primary can have left answers under way.
+func firstAckOf(acks loadgen.Acks, role string, exitNs int64) (int64, bool) {
+	if role == results.RoleBackup {
+		return acks.FirstAfter(exitNs)
+	}
+	return firstAckAfter(acks, exitNs)
+}
+
 // addFirstAcks writes a first_ack event for each kill, now that the ledgers tell it exactly.
 func (r *session) addFirstAcks(events []results.Event, acks loadgen.Acks) ([]results.Event, error) {
 	out, err := r.folder.AppendEvents()
@@ -132,7 +140,7 @@ func (r *session) addFirstAcks(events []results.Event, acks loadgen.Acks) ([]res
 		if e.Kind != results.KindKill {
 			continue
 		}
-		at, ok := firstAckAfter(acks, exitAfter(events, e))
+		at, ok := firstAckOf(acks, e.Role, exitAfter(events, e))
 		if !ok {
 			continue
 		}

@@ -83,7 +83,7 @@ func (r *session) verifyRound(ctx context.Context, verifier *loadgen.Verifier, r
 func readText(report *loadgen.ReplicaReport, files bool) string {
 	text := fmt.Sprintf("%d messages to offset %d", report.Messages, report.ReadTo)
 	if files {
-		text += ", up to the last acknowledged offset"
+		text += " (up to the last acknowledged offset)"
 	}
 	return text
 }
