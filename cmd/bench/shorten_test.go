@@ -28,6 +28,8 @@ func TestShorten(t *testing.T) {
 			[]string{"the scenario's warm-up; it lasts 200ms", "fault 1", "fault 2", "fault 3", "killed_primaries_min", "killed_backups_min", "repair_ops_min", "transfer_ops_min"}, 0, 0},
 		{"memory", "quick", runCommand{Target: targetMemory}, 3,
 			[]string{"repair_ops_min: 100: target memory repairs", "transfer_ops_min: 1000: target memory repairs"}, 1, 0},
+		{"memory, 10 s", "quick", runCommand{Target: targetMemory, Duration: durationFlag{true, 10 * time.Second}}, 1,
+			[]string{"fault 2", "fault 3", "killed_primaries_min: 1: what is left", "repair_ops_min: 100: target memory", "transfer_ops_min: 1000: target memory"}, 0, 0},
 		{"slow", "quick", runCommand{Rate: rateFlag{true, 2000}}, 3, []string{"transfer_ops_min: 1000"}, 1, 0},
 		{"before the load", "primary-rejoin", runCommand{Duration: durationFlag{true, 20 * time.Second}}, 1,
 			[]string{"fault 1 (kill first before the load): it would end at 24s", "fault 3", "fault 4", "killed_primaries_min: 2"}, 0, 0},
