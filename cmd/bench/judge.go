@@ -26,7 +26,7 @@ func (r *session) judgeRun(s *results.Summary) {
 	}
 	for _, k := range s.Kills {
 		if k.DownMs != nil && k.CaughtUpMs == nil {
-			j.Stuck("%s, killed at %.1f s, never caught up after its restart", k.Node, k.AtMs/1e3)
+			j.Stuck("%s, killed %s, never caught up after its restart", k.Node, atText(k.AtMs))
 		}
 	}
 	r.judgeOffer(s)

@@ -53,12 +53,16 @@ func lateTexts(s results.Summary, scenario Scenario) []string {
 	return texts
 }
 
+// atText is when a kill was; one before the load has a time before the run's time 0, which says nothing to anybody.
+func atText(atMs float64) string {
+	if atMs < 0 {
+		return "before the load"
+	}
+	return fmt.Sprintf("at %.1f s", atMs/1e3)
+}
+
 // killText is one kill and what it cost.
 func killText(k results.KillSummary) string {
-	at := fmt.Sprintf("at %.1f s", k.AtMs/1e3)
-	if k.AtMs < 0 {
-		at = "before the load"
-	}
 	parts := []string{"stayed down"}
 	if k.DownMs != nil {
 		parts = []string{"down " + msText(k.DownMs)}
@@ -80,7 +84,7 @@ func killText(k results.KillSummary) string {
 		parts = append(parts, back, fmt.Sprintf("%s (%s)", counted(k.Repairs, "repair"), counted(k.RepairOps, "op")),
 			fmt.Sprintf("%s (%s, %s)", counted(k.Transfers, "transfer"), counted(k.TransferOps, "op"), bytesText(&k.TransferBytes)))
 	}
-	return fmt.Sprintf("kill %s (%s) %s: %s", k.Node, k.Role, at, strings.Join(parts, ", "))
+	return fmt.Sprintf("kill %s (%s) %s: %s", k.Node, k.Role, atText(k.AtMs), strings.Join(parts, ", "))
 }
 
 // keptText says that the nodes' data stays, how much it is, and how to be rid of it; empty when it goes or there is none.
