@@ -362,7 +362,11 @@ func (r *Replica) askPrepares() {
 }
 
 func (r *Replica) onAskPrepares(m *Message) {
-	if !r.lead.leading || m.View != r.view || m.FromOp == 0 || m.ToOp < m.FromOp || m.ToOp-m.FromOp >= r.cfg.PipelineOps {
+	if !r.lead.leading || m.View != r.view {
+		return
+	}
+	if m.FromOp == 0 || m.ToOp < m.FromOp || m.ToOp-m.FromOp >= r.cfg.PipelineOps {
+		r.absurd++
 		return
 	}
 	for op := m.FromOp; op <= min(m.ToOp, r.log.head.Op); op++ {

@@ -31,6 +31,7 @@ type Replica struct {
 	serve    [ReplicasMax]serving
 	stage    staging
 	filled   uint64 // holes closed by this incarnation
+	absurd   uint64 // requests of peers for ranges that make no sense
 	kept     keptOps
 	wiped    wipedRecovery
 	waiting  []waiter

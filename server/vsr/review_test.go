@@ -175,3 +175,18 @@ func TestLongestLogFirstAfterLoss(t *testing.T) {
 		t.Error("waits on though the longest log is trusted")
 	}
 }
+
+// A range that makes no sense is refused and counted, an empty one is no mistake of the log.
+func TestAbsurdRangesAreCounted(t *testing.T) {
+	g, _ := leadingRig(t, false)
+	for _, r := range [][2]uint64{{9, 8}, {0, 0}, {5, 1<<64 - 1}, {1, 1000}} {
+		g.hear(0, 1, Message{Kind: MsgAskPrepares, FromOp: r[0], ToOp: r[1]})
+	}
+	g.hear(0, 1, Message{Kind: MsgPull, Round: 1, FromOp: 9, ToOp: 8})
+	if n := g.r.Status().Absurd; n != 5 {
+		t.Errorf("counted %d of 5", n)
+	}
+	if len(g.take(MsgPrepare)) != 0 {
+		t.Error("answered")
+	}
+}

@@ -18,7 +18,8 @@ type serving struct {
 func (r *Replica) onPull(m *Message) {
 	s, from := &r.serve[m.From], int(m.From)
 	if m.ToOp < m.FromOp || m.FromOp == 0 {
-		return // nothing is asked for
+		r.absurd++ // nothing is asked for
+		return
 	}
 	if s.active && m.Round == s.no {
 		s.allowed = max(s.allowed, min(m.Window, s.sent+2*repairChunks))
