@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -232,35 +231,3 @@ func (a Acks) Before(ns int64) int {
 	i, _ := slices.BinarySearch(a.atNs, ns)
 	return i
 }
-
-// LongestGap is the longest time between two consecutive acknowledgements that touches [fromNs,
-// toNs]. The run's edges count as acknowledgements, so that silence up to the end is a gap: pass the
-// start and the end of the load.
-func (a Acks) LongestGap(fromNs, toNs int64, edges Edges) int64 {
-	if toNs < fromNs {
-		panic(fmt.Sprintf("loadgen: gap between %d and %d ns", fromNs, toNs))
-	}
-	longest := int64(0)
-	previous := edges.StartNs
-	consider := func(at int64) bool {
-		if at >= fromNs && previous <= toNs {
-			longest = max(longest, at-previous)
-		}
-		previous = max(previous, at)
-		return previous <= toNs
-	}
-	first, _ := slices.BinarySearch(a.atNs, fromNs)
-	if first > 0 {
-		previous = max(previous, a.atNs[first-1])
-	}
-	for _, at := range a.atNs[first:] {
-		if !consider(at) {
-			return longest
-		}
-	}
-	consider(cmp.Or(edges.StopNs, toNs))
-	return longest
-}
-
-// Edges are the first due time and the end of the load, since the base.
-type Edges struct{ StartNs, StopNs int64 }

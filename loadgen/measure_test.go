@@ -19,25 +19,6 @@ func TestAcks(t *testing.T) {
 	if n := acks.Before(40); n != 2 {
 		t.Errorf("%d before 40, want 2", n)
 	}
-	edges := Edges{StartNs: 0, StopNs: 120}
-	for _, c := range []struct{ from, to, want int64 }{
-		{0, 120, 50},   // 40 to 90
-		{45, 50, 50},   // inside the gap
-		{90, 90, 50},   // touches its end
-		{91, 95, 10},   // 90 to 100
-		{12, 15, 10},   // 10 to 20
-		{10, 10, 10},   // 0 to 10 and 10 to 20
-		{0, 5, 10},     // from the start to 10
-		{105, 130, 20}, // from 100 to the end
-		{100, 100, 20},
-	} {
-		if got := acks.LongestGap(c.from, c.to, edges); got != c.want {
-			t.Errorf("gap touching [%d, %d]: %d, want %d", c.from, c.to, got, c.want)
-		}
-	}
-	if got := (Acks{}).LongestGap(10, 20, edges); got != 120 {
-		t.Errorf("without any acknowledgement the gap is %d, want the whole load of 120", got)
-	}
 }
 
 // Trap 15: the sums by phase are the total, and the phase is that of the due time.

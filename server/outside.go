@@ -155,7 +155,6 @@ var eventKinds = map[vsr.EventKind]eventName{
 	vsr.EventTransferProgress: {wire.EventTransferProgress, ""},
 	vsr.EventTransferEnd:      {wire.EventTransferEnd, ""},
 	vsr.EventStepDown:         {wire.EventStepDown, ""},
-	vsr.EventRecovery:         {wire.EventRecovery, ""},
 	vsr.EventWiped:            {wire.EventUnwiped, ""},
 	vsr.EventDiskFull:         {wire.EventDiskFull, ""},
 	vsr.EventHole:             {wire.EventHole, ""},

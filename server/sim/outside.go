@@ -153,7 +153,7 @@ func (p *process) Observe(e *vsr.Event) {
 var eventNames = map[vsr.EventKind]string{vsr.EventRole: "* role", vsr.EventViewChangeBegin: "* view change begins", vsr.EventViewChangeEnd: "* view change ends",
 	vsr.EventRepairBegin: "* repair begins", vsr.EventRepairProgress: "* repair progress", vsr.EventRepairEnd: "* repair ends",
 	vsr.EventTransferBegin: "* transfer begins", vsr.EventTransferProgress: "* transfer progress", vsr.EventTransferEnd: "* transfer ends",
-	vsr.EventStepDown: "* steps down", vsr.EventRecovery: "* recovery", vsr.EventWiped: "* wiped", vsr.EventDiskFull: "* disk full",
+	vsr.EventStepDown: "* steps down", vsr.EventWiped: "* wiped", vsr.EventDiskFull: "* disk full",
 	vsr.EventHole: "* hole", vsr.EventWaiting: "* waits", vsr.EventCannotKeepUp: "* cannot keep up"}
 
 // Fence tells that a replica has found a promise broken.

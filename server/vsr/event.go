@@ -15,7 +15,6 @@ const (
 	EventTransferProgress
 	EventTransferEnd
 	EventStepDown
-	EventRecovery
 	EventWiped
 	EventDiskFull
 	EventHole

@@ -19,7 +19,6 @@ type Status struct {
 	Queued        int
 	Absurd        uint64 // requests of peers for ranges that make no sense, refused
 	Tick          uint64
-	CommitTick    uint64                  // tick of the last commit
 	PullTarget    uint64                  // 0 when nothing is being pulled
 	Peers         [ReplicasMax]PeerStatus // what the others last told of themselves; of this replica itself: zero
 }
@@ -48,7 +47,7 @@ func (r *Replica) Status() Status {
 	l := &r.log
 	s := Status{View: r.view, LogView: r.saved.LogView, Commit: l.commit, Head: l.head, Top: l.top.Op, KnownCommit: r.heard.Op,
 		CommitOffset: r.commitOffset(), Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Waiting: r.adopt.waiting,
-		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Absurd: r.absurd, Tick: r.tick, CommitTick: r.lead.commitAt}
+		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Absurd: r.absurd, Tick: r.tick}
 	for i := range r.cfg.Replicas {
 		p := &r.peers[i]
 		s.Peers[i] = PeerStatus{View: p.view, LogView: p.logView, Head: p.head, Commit: p.commit, SilentTicks: r.tick - p.heardAt}
