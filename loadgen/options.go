@@ -16,11 +16,18 @@ type Options struct {
 	MessageBytes  int           // 256
 	RatePerS      int           // messages a second, all producers together; 30,000
 	Duration      time.Duration // of the load; 60 s
+	Steps         []RateStep    // if given, they stand for RatePerS and Duration
 	Arrival       Arrival       // ArrivalSpread
 	Pacer         PacerMode     // PacerTimerfd
 
 	// CompressedShare is what zlib leaves of the payload; 1 (incompressible).
 	CompressedShare float64
+	// MessageBytesMax, Sizes, Keys, KeyDistribution and ZipfExponent are those of PayloadOptions.
+	MessageBytesMax int
+	Sizes           Distribution
+	Keys            int64
+	KeyDistribution Distribution
+	ZipfExponent    float64
 
 	// Budget is how long after its due time a batch may be acknowledged, and DrainBudget how long
 	// after the end of the load, whichever ends first; 30 s and 10 s.
@@ -66,6 +73,9 @@ func (o Options) WithDefaults() Options {
 	setInt(&o.MessageBytes, 256)
 	setInt(&o.RatePerS, 30_000)
 	setInt(&o.OvershootSamples, 1_200)
+	if len(o.Steps) > 0 {
+		o.Duration = o.timetable().Duration
+	}
 	setTime(&o.Duration, 60*time.Second)
 	setTime(&o.Budget, 30*time.Second)
 	setTime(&o.DrainBudget, 10*time.Second)
@@ -89,12 +99,13 @@ func (o Options) WithDefaults() Options {
 
 func (o Options) timetable() Timetable {
 	return Timetable{Producers: o.Producers, BatchMessages: o.BatchMessages, RatePerS: o.RatePerS,
-		Duration: o.Duration, Arrival: o.Arrival, Seed: o.Seed}
+		Duration: o.Duration, Steps: o.Steps, Arrival: o.Arrival, Seed: o.Seed}.withProfile()
 }
 
 func (o Options) payload() PayloadOptions {
 	return PayloadOptions{RunID: o.RunID, Seed: o.Seed, BatchMessages: o.BatchMessages,
-		MessageBytes: o.MessageBytes, CompressedShare: o.CompressedShare}
+		MessageBytes: o.MessageBytes, CompressedShare: o.CompressedShare, MessageBytesMax: o.MessageBytesMax, Sizes: o.Sizes,
+		Keys: o.Keys, KeyDistribution: o.KeyDistribution, ZipfExponent: o.ZipfExponent}.withDefaults()
 }
 
 func (o Options) validate() error {

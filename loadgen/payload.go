@@ -17,13 +17,15 @@ import (
 //	16  8  batch sequence of the producer, from 0
 //	24  4  producer
 //	28  4  bytes of the message
-//	32  n  filler from the pool
+//	32  n  filler from the pool; it begins with the key, 8 bytes, if the run has keys
 //	-8  8  XXH3-64 of everything before
 const (
 	messageMagic      = 0x314d4a52
 	messageHeadBytes  = 32
 	messageSumBytes   = 8
 	messageBytesMin   = messageHeadBytes + messageSumBytes
+	messageKeyBytes   = 8
+	keysMax           = 1 << 40
 	batchMessagesMax  = 1<<16 - 1
 	producersMax      = 1 << 12
 	messageBytesMax   = 1 << 20
@@ -74,9 +76,24 @@ type PayloadOptions struct {
 	RunID         uint64
 	Seed          uint64
 	BatchMessages int
-	MessageBytes  int
+	MessageBytes  int // of each message, or of the smallest
+	// MessageBytesMax, if above MessageBytes, makes sizes differ: from MessageBytes to MessageBytesMax, by Sizes.
+	MessageBytesMax int
+	Sizes           Distribution // "" is uniform; zipf prefers the small ones
 	// CompressedShare is what zlib leaves of the filler: 1 is incompressible.
 	CompressedShare float64
+	// Keys, if above 0, gives each message a key from 0 to Keys-1 at the head of its filler, by KeyDistribution.
+	Keys            int64
+	KeyDistribution Distribution
+	ZipfExponent    float64 // of both distributions; 0 is ZipfExponentDefault
+}
+
+func (o PayloadOptions) withDefaults() PayloadOptions {
+	o.MessageBytesMax = max(o.MessageBytesMax, o.MessageBytes)
+	if o.ZipfExponent == 0 {
+		o.ZipfExponent = ZipfExponentDefault
+	}
+	return o
 }
 
 func (o PayloadOptions) validate() error {
@@ -87,8 +104,17 @@ func (o PayloadOptions) validate() error {
 		return fmt.Errorf("loadgen: %d bytes a message: pass %d to %d", o.MessageBytes, messageBytesMin, messageBytesMax)
 	case !(o.CompressedShare > 0 && o.CompressedShare <= 1):
 		return fmt.Errorf("loadgen: compressed share %g: pass more than 0 and at most 1", o.CompressedShare)
+	case o.MessageBytesMax > messageBytesMax:
+		return fmt.Errorf("loadgen: messages of up to %d bytes: pass at most %d", o.MessageBytesMax, messageBytesMax)
+	case o.Keys < 0 || o.Keys > keysMax:
+		return fmt.Errorf("loadgen: %d keys: pass 0 to %d", o.Keys, int64(keysMax))
+	case o.Keys > 0 && o.MessageBytes < messageBytesMin+messageKeyBytes:
+		return fmt.Errorf("loadgen: %d bytes a message have no room for a key: pass at least %d", o.MessageBytes, messageBytesMin+messageKeyBytes)
 	}
-	return nil
+	if err := o.Sizes.validate(o.ZipfExponent); err != nil {
+		return err
+	}
+	return o.KeyDistribution.validate(o.ZipfExponent)
 }
 
 // PayloadPool is the filler that all producers of a run take from. It is read-only once made.
@@ -99,10 +125,11 @@ type PayloadPool struct {
 
 // NewPayloadPool makes the filler of a run from its seed.
 func NewPayloadPool(options PayloadOptions) (*PayloadPool, error) {
+	options = options.withDefaults()
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	filler := make([]byte, payloadPoolBytes+options.MessageBytes)
+	filler := make([]byte, payloadPoolBytes+options.MessageBytesMax)
 	random := splitMix{state: options.Seed}
 	perBlock := randomBytesPerBlock(options.CompressedShare)
 	owed := 0.0 // random bytes not yet written, so that fractions of a byte add up over the blocks
@@ -131,21 +158,26 @@ type Payload struct {
 	pool   *PayloadPool
 	batch  Batch
 	random splitMix
+	sizes  drawer // what a message has beyond MessageBytes
+	keys   drawer
+	bytes  int
 }
 
 // NewPayload makes the payload of one producer.
 func (p *PayloadPool) NewPayload(producer int) *Payload {
 	o := p.options
 	payload := &Payload{pool: p, batch: Batch{Producer: producer, Messages: make([][]byte, o.BatchMessages)}}
-	flat := make([]byte, o.BatchMessages*o.MessageBytes)
+	payload.sizes = newDrawer(o.Sizes, o.ZipfExponent, uint64(o.MessageBytesMax-o.MessageBytes)+1, &payload.random)
+	payload.keys = newDrawer(o.KeyDistribution, o.ZipfExponent, uint64(max(o.Keys, 1)), &payload.random)
+	most := o.MessageBytesMax
+	flat := make([]byte, o.BatchMessages*most)
 	for i := range payload.batch.Messages {
-		m := flat[i*o.MessageBytes : (i+1)*o.MessageBytes : (i+1)*o.MessageBytes]
+		m := flat[i*most : (i+1)*most : (i+1)*most]
 		binary.LittleEndian.PutUint32(m, messageMagic)
 		binary.LittleEndian.PutUint16(m[4:], uint16(i))
 		binary.LittleEndian.PutUint16(m[6:], uint16(o.BatchMessages))
 		binary.LittleEndian.PutUint64(m[8:], o.RunID)
 		binary.LittleEndian.PutUint32(m[24:], uint32(producer))
-		binary.LittleEndian.PutUint32(m[28:], uint32(o.MessageBytes))
 		payload.batch.Messages[i] = m
 	}
 	return payload
@@ -156,14 +188,39 @@ func (p *PayloadPool) NewPayload(producer int) *Payload {
 func (p *Payload) Fill(sequence uint64) *Batch {
 	p.batch.Sequence = sequence
 	p.random.state = p.pool.options.Seed ^ uint64(p.batch.Producer)<<40 ^ sequence*0x9e3779b97f4a7c15
-	for _, m := range p.batch.Messages {
+	p.bytes = 0
+	for i, m := range p.batch.Messages {
+		m = p.resize(m)
+		p.batch.Messages[i] = m
+		p.bytes += len(m)
 		binary.LittleEndian.PutUint64(m[16:], sequence)
 		end := len(m) - messageSumBytes
 		from := p.random.next() % payloadPoolBytes
 		copy(m[messageHeadBytes:end], p.pool.filler[from:])
+		if p.pool.options.Keys > 0 {
+			binary.LittleEndian.PutUint64(m[messageHeadBytes:], p.keys.draw())
+		}
 		binary.LittleEndian.PutUint64(m[end:], xxh3.Hash(m[:end]))
 	}
 	return &p.batch
+}
+
+// resize draws a message's length within its memory.
+func (p *Payload) resize(m []byte) []byte {
+	m = m[:p.pool.options.MessageBytes+int(p.sizes.draw())]
+	binary.LittleEndian.PutUint32(m[28:], uint32(len(m)))
+	return m
+}
+
+// Bytes is the size of the batch in hand, its messages alone.
+func (p *Payload) Bytes() int { return p.bytes }
+
+// KeyOf reads the key of a message of a run with keys.
+func KeyOf(message []byte) (key uint64, ok bool) {
+	if len(message) < messageBytesMin+messageKeyBytes {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(message[messageHeadBytes:]), true
 }
 
 // splitMix is the SplitMix64 generator: eight bytes of state, so that each batch can have its own.

@@ -30,6 +30,7 @@ type producerLoop struct {
 	free time.Time
 
 	registerTries int64
+	ackedBytes    int64
 	firstErr      error // why the first try that was not acknowledged was not
 }
 
@@ -53,6 +54,9 @@ func (p *producerLoop) run(ctx context.Context) error {
 		}
 		record := p.send(ctx, batch, due)
 		p.live.note(record)
+		if record.Outcome == OutcomeOK {
+			p.ackedBytes += int64(p.payload.Bytes())
+		}
 		if err := p.ledger.Append(record); err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ type RunOutcome struct {
 	Overshoot     *results.Histogram // of the pacer's waits, before the load; nil if not measured
 	Health        Health
 	RegisterTries int64
+	// AckedPayloadBytes are the messages of all acknowledged batches.
+	AckedPayloadBytes int64
 
 	// FirstErr is why the first try that was not acknowledged was not, in words; nil if there was
 	// none. During a kill such tries are expected: it explains, it does not accuse.
@@ -110,7 +112,7 @@ func (r *run) openProducer(ctx context.Context, i int, pool *PayloadPool) error 
 	}
 	r.outcome.Ledgers = append(r.outcome.Ledgers, path)
 	p.client, err = o.Target.OpenProducer(ctx, ProducerOptions{Producer: i, Seed: o.Seed,
-		BatchMessages: o.BatchMessages, MessageBytes: o.MessageBytes})
+		BatchMessages: o.BatchMessages, MessageBytes: o.payload().MessageBytesMax})
 	return err
 }
 
@@ -167,6 +169,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	for _, p := range r.loops {
 		r.outcome.RegisterTries += p.registerTries
+		r.outcome.AckedPayloadBytes += p.ackedBytes
 		if r.outcome.FirstErr == nil {
 			r.outcome.FirstErr = p.firstErr
 		}

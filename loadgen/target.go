@@ -68,7 +68,7 @@ type ProducerOptions struct {
 	Producer      int    // 0 to Producers-1
 	Seed          uint64 // for a client id or the like; differs between runs
 	BatchMessages int    // messages in each batch
-	MessageBytes  int    // bytes of each message
+	MessageBytes  int    // bytes of each message at most
 }
 
 // Producer is one client with one outstanding request.
