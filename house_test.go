@@ -124,6 +124,7 @@ var mayImport = map[string][]string{
 	"server/journal/faultfs": {"server/journal"},
 	"server/sim":             {"server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition"},
 	"results":                {},
+	"results/compare":        {"results"},
 	"profiles":               {"results"},
 	"plots":                  {"results"},
 	"loadgen":                {"results"},
@@ -302,7 +303,7 @@ func TestPassiveRooms(t *testing.T) {
 // oneImporter are libraries that exactly one package of ours may use, so that replacing one is the work of one package.
 var oneImporter = []string{
 	"github.com/alecthomas/kong", "github.com/HdrHistogram/hdrhistogram-go", "gonum.org/v1/plot",
-	"github.com/nats-io/nats.go", "github.com/twmb/franz-go",
+	"github.com/nats-io/nats.go", "github.com/twmb/franz-go", "golang.org/x/perf",
 }
 
 // onlyImporter are libraries whose importer is named, tests included: a process has one CPU profile, and one package knows who takes it.
