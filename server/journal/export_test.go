@@ -11,3 +11,6 @@ func LoadedSegments(l *Log) (n int) {
 	}
 	return n
 }
+
+// PrepareStepBytes is what Prepare fills between two syncs.
+const PrepareStepBytes = prepareStepBytes

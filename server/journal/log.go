@@ -33,9 +33,10 @@ type Log struct {
 	tables   []uint64   // ops of the readable checkpoints, rising; tablesKept at most once one was saved
 	iov      [][]byte
 
-	// prepareMu serialises the making of files ahead of use; it is held for whole files.
+	// prepareMu serialises the making of files ahead of use.
 	prepareMu sync.Mutex
-	prepared  []preparedFile
+	prepared  []preparedFile // whole ones
+	preparing *preparedFile  // nil, or the one that Prepare has begun
 
 	// mu guards what follows and the segments. It is never held over a write or a sync.
 	mu       sync.Mutex
@@ -145,7 +146,10 @@ func (l *Log) Close() error {
 	for _, p := range l.prepared {
 		p.file.Close()
 	}
-	l.prepared = nil
+	if l.preparing != nil {
+		l.preparing.file.Close()
+	}
+	l.prepared, l.preparing = nil, nil
 	_ = l.fail(ErrClosed)
 	err := l.markFile.Close()
 	if e := l.state.Close(); err == nil {

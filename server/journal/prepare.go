@@ -3,33 +3,67 @@ package journal
 import "fmt"
 
 // zeroBytes is how much of a file one Writev fills with zeros.
-const zeroBytes = 1 << 20
+const zeroBytes = 512 << 10
 
-// prepareStepBytes is how much of a new file is filled before a sync: the syncs of the log wait behind
-// what the disk has been given before them.
-const prepareStepBytes = 4 << 20
+// prepareStepBytes is how much of a new file is filled before a sync. The syncs of the log wait behind
+// what the disk has been given before them, and whoever else needs this core behind the copying.
+const prepareStepBytes = 512 << 10
 
-// preparedFile is a zero-filled, synced file under a next name.
+// prepareAhead is how many bytes of the next segment are made for each byte that goes to the last one:
+// spread over half of its life, not in one burst in which every replica of a group would fill at once.
+const prepareAhead = 2
+
+// preparedFile is a file under a next name whose first bytes are zeros, synced.
 type preparedFile struct {
-	file File
-	name string
+	file   File
+	name   string
+	filled int64
 }
 
-// Prepare makes the next segment ahead of use, unless it is there. It may run while the write side
-// works; a roll that finds it under way waits for it. After ErrDiskFull nothing was changed.
+// Prepare makes as much of the next segment as is due by now: a file of zeros that grows ahead of the
+// last segment, and is whole when that is half full. It may run while the write side works; a roll
+// that finds it unfinished finishes it. After ErrDiskFull there is no such file.
 func (l *Log) Prepare() error {
+	for {
+		again, err := l.prepareStep()
+		if err != nil || !again {
+			return l.failUnlessFull(err)
+		}
+	}
+}
+
+// prepareStep tells whether it has done something. The lock is held for one step only, so that a roll
+// need not wait for a whole file.
+func (l *Log) prepareStep() (bool, error) {
 	l.prepareMu.Lock()
 	defer l.prepareMu.Unlock()
 	if err := l.failed(); err != nil {
-		return err
+		return false, err
 	}
 	if len(l.prepared) > 0 {
-		return nil
+		return false, nil
 	}
-	if free, err := l.fs.FreeBytes(); err == nil && free < uint64(l.segmentBytes) {
-		return fmt.Errorf("prepare a segment: %w: %d bytes are free", ErrDiskFull, free) // not to fill the rest, again and again
+	var filled int64
+	if l.preparing != nil {
+		filled = l.preparing.filled
 	}
-	return l.failUnlessFull(l.prepareOne())
+	if filled >= l.prepareDue() {
+		return false, nil
+	}
+	if free, err := l.fs.FreeBytes(); err == nil && free < uint64(l.segmentBytes-filled) {
+		if err := l.giveUpPreparing(); err != nil {
+			return false, err
+		}
+		return false, fmt.Errorf("prepare a segment: %w: %d bytes are free", ErrDiskFull, free) // not to fill the rest, again and again
+	}
+	return true, l.fillStep()
+}
+
+// prepareDue returns how much of the next segment should be there by now.
+func (l *Log) prepareDue() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(l.segmentBytes, prepareStepBytes+prepareAhead*l.lastSegment().end)
 }
 
 // prepareRolls makes the files that an append of frames needs beyond the last segment, before
@@ -47,12 +81,7 @@ func (l *Log) prepareRolls(frames []Frame) error {
 	}
 	l.prepareMu.Lock()
 	defer l.prepareMu.Unlock()
-	for len(l.prepared) < need {
-		if err := l.prepareOne(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.prepareWhole(need)
 }
 
 // takePrepared gives a prepared file the name of the segment that begins with op first. The name it
@@ -68,41 +97,61 @@ func (l *Log) takePrepared(first uint64) (File, error) {
 	return p.file, nil
 }
 
-// prepareOne holds prepareMu.
-func (l *Log) prepareOne() error {
-	name := l.freeNextName()
-	f, err := l.fs.Create(name)
-	if err != nil {
-		if isFull(err) {
-			return fmt.Errorf("create %s: %w", name, ErrDiskFull)
-		}
-		return fault(name, "create", err)
-	}
-	if err := l.preallocate(f, name); err != nil {
-		f.Close()
-		if !isFull(err) {
+// prepareWhole makes files until there are need whole ones. The caller holds prepareMu.
+func (l *Log) prepareWhole(need int) error {
+	for len(l.prepared) < need {
+		if err := l.fillStep(); err != nil {
 			return err
 		}
-		if err := removeIfThere(l.fs, name); err != nil {
+	}
+	return nil
+}
+
+// fillStep takes the file that is being made one step on, beginning with its creation, and puts it to
+// the whole ones when it is. The caller holds prepareMu.
+func (l *Log) fillStep() error {
+	if l.preparing == nil {
+		name := l.freeNextName()
+		f, err := l.fs.Create(name)
+		if err != nil {
+			if isFull(err) {
+				return fmt.Errorf("create %s: %w", name, ErrDiskFull)
+			}
+			return fault(name, "create", err)
+		}
+		l.preparing = &preparedFile{file: f, name: name}
+	}
+	p := l.preparing
+	to := min(p.filled+prepareStepBytes, l.segmentBytes)
+	if err := l.zeroFill(p.file, p.filled, to); err != nil {
+		name := p.name
+		if !isFull(err) {
+			return fault(name, "write", err)
+		}
+		if err := l.giveUpPreparing(); err != nil {
 			return err
 		}
 		return fmt.Errorf("prepare %s: %w", name, ErrDiskFull)
 	}
-	l.prepared = append(l.prepared, preparedFile{f, name})
+	if err := p.file.Sync(); err != nil {
+		return fault(p.name, "sync", err)
+	}
+	p.filled = to
+	if to == l.segmentBytes {
+		l.prepared, l.preparing = append(l.prepared, *p), nil
+	}
 	return nil
 }
 
-// preallocate fills a new file with zeros and makes them durable, step by step.
-func (l *Log) preallocate(f File, name string) error {
-	for from := int64(0); from < l.segmentBytes; from += prepareStepBytes {
-		if err := l.zeroFill(f, from, min(from+prepareStepBytes, l.segmentBytes)); err != nil {
-			return fault(name, "write", err)
-		}
-		if err := f.Sync(); err != nil {
-			return fault(name, "sync", err)
-		}
+// giveUpPreparing removes the file that is being made, to leave its space to others.
+func (l *Log) giveUpPreparing() error {
+	p := l.preparing
+	if p == nil {
+		return nil
 	}
-	return nil
+	l.preparing = nil
+	p.file.Close()
+	return removeIfThere(l.fs, p.name)
 }
 
 // freeNextName returns a name that no prepared file bears.
