@@ -126,6 +126,12 @@ func (f Folder) RunFile() string { return f.path(runName) }
 // SummaryFile is summary.json.
 func (f Folder) SummaryFile() string { return f.path(summaryName) }
 
+// ProofFile is proof.json; see WriteProof and ReadProof.
+func (f Folder) ProofFile() string { return f.path("proof.json") }
+
+// Machine is machine.ndjson.
+func (f Folder) Machine() string { return f.path("machine.ndjson") }
+
 // Latency is latency.hlog.
 func (f Folder) Latency() string { return f.path("latency.hlog") }
 

@@ -27,11 +27,22 @@ type Rate struct {
 	AckedBatches   int64 `json:"acked_batches"`
 }
 
+// Machine is one line of machine.ndjson: what the whole machine's CPUs did within one second of the load, as shares of their time.
+type Machine struct {
+	// TNs is the end of the second.
+	TNs int64 `json:"t_ns"`
+	// StealShare is what the hypervisor gave to other machines while this one had work; BusyShare is neither idle nor stolen.
+	StealShare float64 `json:"steal_share"`
+	BusyShare  float64 `json:"busy_share"`
+}
+
 // StatusWriter and the others stream their files.
 type (
 	StatusWriter = LineWriter[Status]
 	StatusReader = LineReader[Status]
 	RateWriter   = LineWriter[Rate]
+
+	MachineWriter = LineWriter[Machine]
 )
 
 // AppendStatus opens status.ndjson for appending, making it if missing.
@@ -45,3 +56,9 @@ func (f Folder) AppendRates() (*RateWriter, error) { return openLines[Rate](f.Ra
 
 // ReadRates returns all of rates.ndjson.
 func (f Folder) ReadRates() ([]Rate, error) { return readLines[Rate](f.Rates()) }
+
+// AppendMachine opens machine.ndjson for appending, making it if missing.
+func (f Folder) AppendMachine() (*MachineWriter, error) { return openLines[Machine](f.Machine()) }
+
+// ReadMachine returns all of machine.ndjson.
+func (f Folder) ReadMachine() ([]Machine, error) { return readLines[Machine](f.Machine()) }

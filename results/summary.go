@@ -98,6 +98,10 @@ type KillSummary struct {
 	TransferOps   int64    `json:"transfer_ops"`
 	TransferBytes int64    `json:"transfer_bytes"`
 	TransferMs    *float64 `json:"transfer_ms"`
+
+	// Recovery is the same kill as a timeline; its times count from the kill, those above partly from the restart. Null in files of older
+	// builds.
+	Recovery *Recovery `json:"recovery"`
 }
 
 // GapIsOwn says whether the longest gap is the silence that this kill began with, not a later one that happens to lie before restart + 5 s:
