@@ -23,6 +23,13 @@ const (
 	KindVerifyBegin Kind = "verify_begin"
 	KindVerifyEnd   Kind = "verify_end"
 	KindRunEnd      Kind = "run_end"
+
+	// KindProfileWindow is the end of a window in which node was profiled; reason is the kind of profile, role the node's.
+	KindProfileWindow Kind = "profile_window"
+	// KindProfileLost is the end of a time of which there is no profile although one was being taken; reason says why.
+	KindProfileLost Kind = "profile_lost"
+	// KindFlight is a snapshot of a node's flight recorder; reason says what it was taken for, detail names the file.
+	KindFlight Kind = "flight"
 )
 
 // Neutral kinds, written by adapters on behalf of nodes (source n0, n1, …).

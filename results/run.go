@@ -59,6 +59,8 @@ type Asked struct {
 	BatchBudgetNs int64   `json:"batch_budget_ns"`
 
 	Faults []AskedFault `json:"faults"`
+	// Profiling says which profilers ran and at which rates.
+	Profiling Profiling `json:"profiling"`
 	// Arguments is the command line, without its secrets: those never come by flag.
 	Arguments []string `json:"arguments,omitempty"`
 }
