@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"rejoin/plots/axis"
 )
 
 const (
@@ -22,7 +24,7 @@ func (m *marks) downNodes() []string {
 			nodes = append(nodes, d.Node)
 		}
 	}
-	slices.SortFunc(nodes, compareNodes)
+	slices.SortFunc(nodes, CompareNodes)
 	return nodes[:min(len(nodes), downRowsMax)]
 }
 
@@ -44,7 +46,7 @@ func (m *marks) drawDowns(s *sheet, c draw.Canvas) vg.Length {
 	toX, _ := s.panel.Transforms(&data)
 	height := m.downsHeight()
 	for _, k := range m.kills { // the line that joins a kill's label with the panel
-		if x := toX(seconds(k.AtNs)); data.ContainsX(x) {
+		if x := toX(axis.Seconds(k.AtNs)); data.ContainsX(x) {
 			c.StrokeLine2(killStyle(), x, c.Max.Y-height, x, c.Max.Y)
 		}
 	}
@@ -67,7 +69,7 @@ func (m *marks) drawDownRow(s *sheet, node string, box vg.Rectangle, c draw.Canv
 	}
 	var bars []bar
 	for _, d := range m.downs {
-		from, to := max(toX(seconds(d.FromNs)), box.Min.X), min(toX(seconds(d.ToNs)), box.Max.X)
+		from, to := max(toX(axis.Seconds(d.FromNs)), box.Min.X), min(toX(axis.Seconds(d.ToNs)), box.Max.X)
 		if d.Node == node && from <= box.Max.X && to >= box.Min.X {
 			bars = append(bars, bar{from, min(max(to, from+spanWidthMin), box.Max.X), d})
 		}
@@ -124,7 +126,7 @@ func (d DownMark) text() string {
 	case d.Open:
 		return word + " to the end"
 	}
-	return word + " " + durationText(float64(d.ToNs-d.FromNs))
+	return word + " " + axis.DurationText(float64(d.ToNs-d.FromNs))
 }
 
 // downLegend lists the kinds of bars that occur.

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"rejoin/plots/axis"
 	"rejoin/results"
 )
 
@@ -179,7 +180,7 @@ func TestLagIsAgainstTheHighestSeen(t *testing.T) {
 	var got []string
 	for _, s := range c.series {
 		for _, p := range s.Points {
-			got = append(got, s.Node+"="+numberText(p.LagOps))
+			got = append(got, s.Node+"="+axis.NumberText(p.LagOps))
 		}
 	}
 	if want := "n0=0 n0=– n0=– n1=6 n1=3 n1=0"; strings.Join(got, " ") != want {

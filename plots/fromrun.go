@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"rejoin/plots/axis"
 	"rejoin/results"
 )
 
@@ -51,7 +52,7 @@ func caption(r results.Run) string {
 		return r.Name
 	}
 	return fmt.Sprintf("%s · %s · %s batches/s of %d messages of %d bytes, %d producers · %s",
-		a.Target, a.ScenarioName, numberText(a.BatchesPerS), a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
+		a.Target, a.ScenarioName, axis.NumberText(a.BatchesPerS), a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
 }
 
 // endOf shows the load, all seconds in which something was acknowledged, and as much of the quiet phase as does not squeeze them.
@@ -104,7 +105,7 @@ type lagCollector struct {
 }
 
 func (c *lagCollector) add(s results.Status) {
-	i, ok := slices.BinarySearchFunc(c.series, s.Node, func(l LagSeries, node string) int { return compareNodes(l.Node, node) })
+	i, ok := slices.BinarySearchFunc(c.series, s.Node, func(l LagSeries, node string) int { return CompareNodes(l.Node, node) })
 	if !ok {
 		c.series = slices.Insert(c.series, i, LagSeries{Node: s.Node})
 	}
@@ -180,7 +181,7 @@ func readLatency(f results.Folder, endNs int64) ([]LatencySeries, error) {
 		}
 		text := q.text + " by second"
 		if width > time.Second {
-			text = fmt.Sprintf("%s of each %s", q.text, durationText(float64(width)))
+			text = fmt.Sprintf("%s of each %s", q.text, axis.DurationText(float64(width)))
 		}
 		series = append(series, LatencySeries{Label: text, Style: q.style, Steps: steps(windows, firstQuantile)})
 	}

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"rejoin/plots/axis"
 )
 
 // marks draws what happened, behind the data of a time axis: shaded spans, kills, the bounds of the measured load.
@@ -53,19 +55,19 @@ func (m *marks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	grid{vertical: true, horizontal: true}.Plot(c, p) // above the shades, below the lines
 	for _, at := range m.boundsNs {
-		if x := toX(seconds(at)); c.ContainsX(x) {
+		if x := toX(axis.Seconds(at)); c.ContainsX(x) {
 			c.StrokeLine2(boundStyle(), x, c.Min.Y, x, c.Max.Y)
 		}
 	}
 	for _, k := range m.kills {
-		if x := toX(seconds(k.AtNs)); c.ContainsX(x) {
+		if x := toX(axis.Seconds(k.AtNs)); c.ContainsX(x) {
 			c.StrokeLine2(killStyle(), x, c.Min.Y, x, c.Max.Y)
 		}
 	}
 }
 
 func drawSpan(c draw.Canvas, s SpanMark, toX func(float64) vg.Length) {
-	from, to := max(toX(seconds(s.FromNs)), c.Min.X), min(toX(seconds(s.ToNs)), c.Max.X)
+	from, to := max(toX(axis.Seconds(s.FromNs)), c.Min.X), min(toX(axis.Seconds(s.ToNs)), c.Max.X)
 	if to < c.Min.X || from > c.Max.X {
 		return
 	}
@@ -136,7 +138,7 @@ func (m *marks) drawLabels(s *sheet, c draw.Canvas) vg.Length {
 	var ends [killRowsMax]vg.Length
 	rows := 0
 	for _, k := range m.kills {
-		at := toX(seconds(k.AtNs))
+		at := toX(axis.Seconds(k.AtNs))
 		if at < data.Min.X || at > data.Max.X {
 			continue
 		}

@@ -19,15 +19,7 @@ type nodeLook struct {
 var nodeLooks = []nodeLook{{blue, solid}, {vermillion, dashed}, {green, dashDot}, {purple, dotted}, {black, []vg.Length{10, 4}}}
 
 // lookOf goes by the name alone, so that a node that is missing in one figure moves no other node's colour.
-func lookOf(node string) nodeLook {
-	n, ok := nodeNumber(node)
-	if !ok {
-		for _, b := range []byte(node) {
-			n += int(b)
-		}
-	}
-	return nodeLooks[n%len(nodeLooks)]
-}
+func lookOf(node string) nodeLook { return nodeLooks[LookNumber(node)] }
 
 // nodeNumber is 3 for "n3"; false for a name of another kind.
 func nodeNumber(node string) (int, bool) {
@@ -36,8 +28,8 @@ func nodeNumber(node string) (int, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// compareNodes orders n2 before n10, and names of another kind last.
-func compareNodes(a, b string) int {
+// CompareNodes orders n2 before n10, and names of another kind last.
+func CompareNodes(a, b string) int {
 	numberA, okA := nodeNumber(a)
 	numberB, okB := nodeNumber(b)
 	switch {
@@ -49,4 +41,15 @@ func compareNodes(a, b string) int {
 		return 1
 	}
 	return strings.Compare(a, b)
+}
+
+// LookNumber chooses a node's colour and dash, so that pages give it the look that figures do.
+func LookNumber(node string) int {
+	n, ok := nodeNumber(node)
+	if !ok {
+		for _, b := range []byte(node) {
+			n += int(b)
+		}
+	}
+	return n % len(nodeLooks)
 }

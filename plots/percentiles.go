@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"rejoin/plots/axis"
 )
 
 // phaseLooks by the order of distributions given.
@@ -28,16 +30,16 @@ func (f *Figures) percentilesSheet(ink *ink) *sheet {
 	for _, d := range f.Percentiles {
 		for _, pt := range d.Points {
 			values = append(values, pt.LatencyNs)
-			end = max(end, quantileX(pt.Q))
+			end = max(end, axis.QuantileX(pt.Q))
 		}
 	}
-	lo, hi, ok := logRange(values)
+	lo, hi, ok := axis.LogRange(values)
 	if !ok {
 		return s
 	}
 	p := s.newPanel("percentile of batches (each further nine takes the same room)", "latency (log scale)")
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, max(end, 1)*1.02, percentileTicks{}
-	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = lo, hi, logScale{}, logTicks{durationText}
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, max(end, 1)*1.02, ticker(axis.PercentileTicks)
+	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = lo, hi, axis.Log{}, ticker(durationTicks)
 	p.Add(grid{vertical: true, horizontal: true})
 	for i, d := range f.Percentiles {
 		look := phaseLooks[i%len(phaseLooks)]
@@ -46,11 +48,11 @@ func (f *Figures) percentilesSheet(ink *ink) *sheet {
 		curve := quantileCurve(d.Points)
 		if len(curve) == 0 {
 			s.legend = append(s.legend, legendEntry{
-				text: fmt.Sprintf("%s: too few samples (n = %s)", d.Label, countText(d.Count)), thumb: glyphThumb(glyph)})
+				text: fmt.Sprintf("%s: too few samples (n = %s)", d.Label, axis.CountText(d.Count)), thumb: glyphThumb(glyph)})
 			continue
 		}
 		p.Add(lines{[][]point{curve}, style}, dots{curve[len(curve)-1:], glyph})
-		s.legend = append(s.legend, legendEntry{text: fmt.Sprintf("%s (n = %s)", d.Label, countText(d.Count)), thumb: func(c *draw.Canvas) {
+		s.legend = append(s.legend, legendEntry{text: fmt.Sprintf("%s (n = %s)", d.Label, axis.CountText(d.Count)), thumb: func(c *draw.Canvas) {
 			lineThumb(style)(c)
 			glyphThumb(glyph)(c)
 		}})
@@ -62,8 +64,8 @@ func (f *Figures) percentilesSheet(ink *ink) *sheet {
 func quantileCurve(points []QuantilePoint) []point {
 	var curve []point
 	for _, pt := range points {
-		if pt.LatencyNs > 0 && finite(pt.LatencyNs) && finite(pt.Q) {
-			curve = append(curve, point{quantileX(pt.Q), pt.LatencyNs})
+		if pt.LatencyNs > 0 && axis.Finite(pt.LatencyNs) && axis.Finite(pt.Q) {
+			curve = append(curve, point{axis.QuantileX(pt.Q), pt.LatencyNs})
 		}
 	}
 	return curve

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rejoin/plots/axis"
 	"rejoin/results"
 )
 
@@ -33,7 +34,7 @@ func TestPartialSecondsAreScaledOrLeftOut(t *testing.T) {
 	} {
 		var got []string
 		for _, p := range ratePoints(c.rates, &c.t) {
-			got = append(got, numberText(p.OfferedPerS)+"/"+numberText(p.AckedPerS))
+			got = append(got, axis.NumberText(p.OfferedPerS)+"/"+axis.NumberText(p.AckedPerS))
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"rejoin/plots/axis"
 )
 
 // recoveryKillsMax bounds the figure's height; a soak of hundreds of kills shows its first ones and says so.
@@ -33,7 +35,7 @@ func (f *Figures) recoverySheet(ink *ink) *sheet {
 		return s
 	}
 	p := s.newPanel("duration (s)", "")
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, recoveryAxisEnd(kills, ink), secondTicks{}
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, recoveryAxisEnd(kills, ink), ticker(axis.SecondTicks)
 	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, 1, plot.ConstantTicks(nil)
 	p.Y.LineStyle.Width = 0
 	p.Add(grid{vertical: true}, recoveryBars{kills, s.ink})
@@ -51,7 +53,7 @@ func recoveryAxisEnd(kills []Recovery, ink *ink) float64 {
 	for _, k := range kills {
 		for i := range k.Bars {
 			b := &k.Bars[i]
-			if !(b.DurationNs > 0) || !finite(b.DurationNs) {
+			if !(b.DurationNs > 0) || !axis.Finite(b.DurationNs) {
 				continue
 			}
 			text := float64((barTextGap + style.Width(barText(b)) + 4) / recoveryPanel)
@@ -118,12 +120,12 @@ func killTitle(k Recovery) string {
 }
 
 func killNotes(k Recovery) []string {
-	notes := []string{"killed at " + durationText(float64(k.AtNs))}
+	notes := []string{"killed at " + axis.DurationText(float64(k.AtNs))}
 	if k.BeforeLoad || k.AtNs < 0 {
 		notes[0] = "killed before the load"
 	}
-	if finite(k.DownNs) && k.DownNs > 0 {
-		return append(notes, "down "+durationText(k.DownNs))
+	if axis.Finite(k.DownNs) && k.DownNs > 0 {
+		return append(notes, "down "+axis.DurationText(k.DownNs))
 	}
 	return append(notes, "not restarted")
 }
@@ -141,7 +143,7 @@ func (k Recovery) bar(kind BarKind) *RecoveryBar {
 func (r recoveryBars) drawBar(c draw.Canvas, b *RecoveryBar, y vg.Length, toX func(float64) vg.Length) {
 	text := r.ink.text(9, ink90, draw.XLeft, draw.YCenter)
 	end := c.Min.X
-	if b != nil && b.DurationNs > 0 && finite(b.DurationNs) {
+	if b != nil && b.DurationNs > 0 && axis.Finite(b.DurationNs) {
 		end = min(max(toX(b.DurationNs/1e9), c.Min.X+spanWidthMin), c.Max.X)
 		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - barThick/2}, Max: vg.Point{X: end, Y: y + barThick/2}}
 		c.FillPolygon(barColors[b.Kind], corners(box))
@@ -161,22 +163,22 @@ func barText(b *RecoveryBar) string {
 	switch {
 	case b.Unfinished:
 		parts = append(parts, "not finished")
-	case !finite(b.DurationNs) || b.DurationNs < 0:
+	case !axis.Finite(b.DurationNs) || b.DurationNs < 0:
 		parts = append(parts, "no data")
 	default:
-		parts = append(parts, durationText(b.DurationNs))
+		parts = append(parts, axis.DurationText(b.DurationNs))
 	}
 	if b.GapNs > 0 {
-		parts = append(parts, "longest gap "+durationText(b.GapNs))
+		parts = append(parts, "longest gap "+axis.DurationText(b.GapNs))
 	}
 	if b.Count > 1 {
-		parts = append(parts, fmt.Sprintf("%s in all", countText(b.Count)))
+		parts = append(parts, fmt.Sprintf("%s in all", axis.CountText(b.Count)))
 	}
 	if b.Ops > 0 {
-		parts = append(parts, countText(b.Ops)+" ops")
+		parts = append(parts, axis.CountText(b.Ops)+" ops")
 	}
 	if b.Bytes > 0 {
-		parts = append(parts, bytesText(b.Bytes))
+		parts = append(parts, axis.BytesText(b.Bytes))
 	}
 	return strings.Join(parts, " · ")
 }

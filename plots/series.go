@@ -6,6 +6,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"rejoin/plots/axis"
 )
 
 // point is a value in axis units.
@@ -112,7 +114,7 @@ func splitAtGaps(points []point) [][]point {
 	var runs [][]point
 	open := false
 	for _, pt := range points {
-		if !finite(pt.x) || !finite(pt.y) {
+		if !axis.Finite(pt.x) || !axis.Finite(pt.y) {
 			open = false
 			continue
 		}

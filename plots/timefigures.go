@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"rejoin/plots/axis"
 )
 
 // outageNote keeps apart what tables call the outage phase and what is shaded.
@@ -20,8 +22,8 @@ func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
 		return nil, false
 	}
 	p := s.newPanel("run time (s)", yLabel)
-	p.X.Min, p.X.Max = 0, seconds(f.EndNs)
-	p.X.Tick.Marker = secondTicks{}
+	p.X.Min, p.X.Max = 0, axis.Seconds(f.EndNs)
+	p.X.Tick.Marker = ticker(axis.SecondTicks)
 	s.marks = f.marks()
 	s.height += s.marks.downsHeight() // the data keep their room
 	if len(f.Kills) > 0 {
@@ -55,7 +57,7 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 			values = append(values, step.LatencyNs)
 		}
 	}
-	lo, hi, ok := logRange(values)
+	lo, hi, ok := axis.LogRange(values)
 	if !ok {
 		return s
 	}
@@ -63,7 +65,7 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 	if !ok {
 		return s
 	}
-	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = lo, hi, logScale{}, logTicks{durationText}
+	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = lo, hi, axis.Log{}, ticker(durationTicks)
 	var below []point
 	for _, series := range f.Latency {
 		if len(series.Steps) == 0 {
@@ -83,7 +85,7 @@ func (f *Figures) latencySheet(ink *ink) *sheet {
 		}
 		for _, step := range series.Steps {
 			if step.LatencyNs <= 0 {
-				below = append(below, point{seconds(step.FromNs+step.ToNs) / 2, lo})
+				below = append(below, point{axis.Seconds(step.FromNs+step.ToNs) / 2, lo})
 			}
 		}
 	}
@@ -104,8 +106,8 @@ func isWide(steps []LatencyStep) bool {
 func stepLevels(steps []LatencyStep) []level {
 	var out []level
 	for _, s := range steps {
-		if s.LatencyNs > 0 && finite(s.LatencyNs) {
-			out = append(out, level{seconds(s.FromNs), seconds(s.ToNs), s.LatencyNs})
+		if s.LatencyNs > 0 && axis.Finite(s.LatencyNs) {
+			out = append(out, level{axis.Seconds(s.FromNs), axis.Seconds(s.ToNs), s.LatencyNs})
 		}
 	}
 	return out
@@ -123,7 +125,7 @@ func stepRuns(steps []LatencyStep) [][]point {
 		if !(y > 0) {
 			y = math.NaN()
 		}
-		points = append(points, point{seconds(st.FromNs), y}, point{seconds(st.ToNs), y})
+		points = append(points, point{axis.Seconds(st.FromNs), y}, point{axis.Seconds(st.ToNs), y})
 		lastTo = st.ToNs
 	}
 	return splitAtGaps(points)
@@ -133,8 +135,8 @@ func stepRuns(steps []LatencyStep) [][]point {
 func stepMiddles(steps []LatencyStep, xMax float64) []point {
 	var points []point
 	for _, st := range steps {
-		if st.LatencyNs > 0 && finite(st.LatencyNs) {
-			points = append(points, point{seconds(st.FromNs)/2 + seconds(st.ToNs)/2, st.LatencyNs})
+		if st.LatencyNs > 0 && axis.Finite(st.LatencyNs) {
+			points = append(points, point{axis.Seconds(st.FromNs)/2 + axis.Seconds(st.ToNs)/2, st.LatencyNs})
 		}
 	}
 	return downsample(points, xMax)
@@ -146,12 +148,12 @@ func (f *Figures) throughputSheet(ink *ink) *sheet {
 	top := 0.0
 	for _, r := range f.Throughput {
 		for _, v := range []float64{r.OfferedPerS, r.AckedPerS} {
-			if finite(v) {
+			if axis.Finite(v) {
 				top = max(top, v)
 			}
 		}
 		// A level over the second: what was counted is an amount of that second, not a speed at its start.
-		from, to := seconds(r.TNs), seconds(r.TNs)+1
+		from, to := axis.Seconds(r.TNs), axis.Seconds(r.TNs)+1
 		offered = append(offered, point{from, r.OfferedPerS}, point{to, r.OfferedPerS})
 		acked = append(acked, point{from, r.AckedPerS}, point{to, r.AckedPerS})
 	}
@@ -163,7 +165,7 @@ func (f *Figures) throughputSheet(ink *ink) *sheet {
 	if !ok {
 		return s
 	}
-	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, max(top*1.08, 1), countTicks{}
+	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, max(top*1.08, 1), ticker(axis.CountTicks)
 	for _, series := range []struct {
 		text  string
 		runs  [][]point
@@ -184,11 +186,11 @@ func (f *Figures) throughputSheet(ink *ink) *sheet {
 
 func (f *Figures) lagSheet(ink *ink) *sheet {
 	bin := lagBinNs(f.EndNs)
-	s := newSheet(ink, "Lag of each replica behind the highest commit seen, highest in each "+durationText(float64(bin)), f.Caption)
+	s := newSheet(ink, "Lag of each replica behind the highest commit seen, highest in each "+axis.DurationText(float64(bin)), f.Caption)
 	top, any := 0.0, false
 	for _, series := range f.Lag {
 		for _, pt := range series.Points {
-			if finite(pt.LagOps) {
+			if axis.Finite(pt.LagOps) {
 				top, any = max(top, pt.LagOps), true
 			}
 		}
@@ -200,7 +202,7 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 	if !ok {
 		return s
 	}
-	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = 0, ceil125(max(top, 10)), zeroLogScale{}, zeroLogTicks{}
+	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = 0, axis.Ceil125(max(top, 10)), axis.ZeroLog{}, ticker(axis.ZeroLogTicks)
 	for _, series := range f.Lag {
 		look := lookOf(series.Node)
 		style := stroke(look.color, 1.5, look.dashes)
@@ -221,7 +223,7 @@ const lagBins = 300
 
 // lagBinNs is a round stretch of time, no shorter than a poll.
 func lagBinNs(endNs int64) int64 {
-	return int64(floor125(max(float64(endNs)/lagBins, 20e6)))
+	return int64(axis.Floor125(max(float64(endNs)/lagBins, 20e6)))
 }
 
 // lagRuns keeps the highest lag of each bin; a bin in which a node never answered is a gap.
@@ -236,10 +238,10 @@ func lagRuns(points []LagPoint, binNs int64) [][]point {
 		}
 		switch n := len(pts); {
 		case bin != lastBin:
-			pts = append(pts, point{seconds(pt.TNs), lag})
+			pts = append(pts, point{axis.Seconds(pt.TNs), lag})
 			lastBin = bin
 		case math.IsNaN(pts[n-1].y) || lag > pts[n-1].y:
-			pts[n-1] = point{seconds(pt.TNs), lag}
+			pts[n-1] = point{axis.Seconds(pt.TNs), lag}
 		}
 	}
 	return splitAtGaps(pts)

@@ -1,4 +1,4 @@
-package plots
+package axis
 
 import (
 	"fmt"
@@ -6,24 +6,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"gonum.org/v1/plot"
 )
+
+// Tick is a mark of an axis; one without a label is a mark only.
+type Tick struct {
+	Value float64
+	Label string
+}
 
 // labelsMax is how many labels a vertical axis carries without crowding.
 const labelsMax = 15
 
-// logTicks are 1-2-5 ticks; only the powers of ten are labelled when all would crowd.
-type logTicks struct{ format func(float64) string }
-
-func (t logTicks) Ticks(lo, hi float64) []plot.Tick {
+// LogTicks are 1-2-5 ticks; only the powers of ten are labelled when all would crowd.
+func LogTicks(lo, hi float64, text func(float64) string) []Tick {
 	if !(lo > 0) || !(hi >= lo) || math.IsInf(hi, 0) {
 		return nil
 	}
-	var ticks []plot.Tick
-	for v := floor125(lo); v <= hi*(1+1e-9) && len(ticks) < 200; v = next125(v) {
+	var ticks []Tick
+	for v := Floor125(lo); v <= hi*(1+1e-9) && len(ticks) < 200; v = Next125(v) {
 		if v >= lo*(1-1e-9) {
-			ticks = append(ticks, plot.Tick{Value: v, Label: t.format(v)})
+			ticks = append(ticks, Tick{Value: v, Label: text(v)})
 		}
 	}
 	if len(ticks) > labelsMax {
@@ -36,16 +38,14 @@ func (t logTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// zeroLogTicks are those of a zeroLogScale: 0, then powers of ten.
-type zeroLogTicks struct{}
-
-func (zeroLogTicks) Ticks(_, hi float64) []plot.Tick {
-	ticks := []plot.Tick{{Value: 0, Label: "0"}}
+// ZeroLogTicks are those of a ZeroLog: 0, then powers of ten.
+func ZeroLogTicks(_, hi float64) []Tick {
+	ticks := []Tick{{Value: 0, Label: "0"}}
 	for decade := 1.0; decade <= hi*(1+1e-9) && len(ticks) < 100; decade *= 10 {
-		ticks = append(ticks, plot.Tick{Value: decade, Label: countText(int64(decade))})
+		ticks = append(ticks, Tick{Value: decade, Label: CountText(int64(decade))})
 		for _, m := range []float64{2, 5} {
 			if m*decade <= hi {
-				ticks = append(ticks, plot.Tick{Value: m * decade})
+				ticks = append(ticks, Tick{Value: m * decade})
 			}
 		}
 	}
@@ -55,15 +55,13 @@ func (zeroLogTicks) Ticks(_, hi float64) []plot.Tick {
 // niceSteps are steps of a time axis that people count in, in seconds.
 var niceSteps = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600}
 
-// secondTicks are those of a time axis in seconds.
-type secondTicks struct{}
-
-func (secondTicks) Ticks(lo, hi float64) []plot.Tick {
+// SecondTicks are those of a time axis in seconds.
+func SecondTicks(lo, hi float64) []Tick {
 	span := hi - lo
 	if !(span > 0) || math.IsInf(span, 0) {
 		return nil
 	}
-	step := ceil125(span / 12)
+	step := Ceil125(span / 12)
 	for _, s := range niceSteps {
 		if span/s <= 12 {
 			step = s
@@ -73,59 +71,55 @@ func (secondTicks) Ticks(lo, hi float64) []plot.Tick {
 	return linear(lo, hi, step)
 }
 
-// countTicks are those of a linear axis of counts.
-type countTicks struct{}
-
-func (countTicks) Ticks(lo, hi float64) []plot.Tick {
+// CountTicks are those of a linear axis of counts.
+func CountTicks(lo, hi float64) []Tick {
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {
 		return nil
 	}
-	return linear(lo, hi, ceil125((hi-lo)/6))
+	return linear(lo, hi, Ceil125((hi-lo)/6))
 }
 
-func linear(lo, hi, step float64) []plot.Tick {
-	var ticks []plot.Tick
+func linear(lo, hi, step float64) []Tick {
+	var ticks []Tick
 	for i := math.Ceil(lo/step-1e-9) + 0; i*step <= hi*(1+1e-9) && len(ticks) < 100; i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: numberText(i * step)})
+		ticks = append(ticks, Tick{Value: i * step, Label: NumberText(i * step)})
 	}
 	return ticks
 }
 
-// percentileTicks mark the nines up to the axis' end.
-type percentileTicks struct{}
-
-func (percentileTicks) Ticks(_, hi float64) []plot.Tick {
-	ticks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: quantileX(0.5), Label: "50 %"}, {Value: 1, Label: "90 %"}}
+// PercentileTicks mark the nines up to the axis' end.
+func PercentileTicks(_, hi float64) []Tick {
+	ticks := []Tick{{Value: 0, Label: "0 %"}, {Value: QuantileX(0.5), Label: "50 %"}, {Value: 1, Label: "90 %"}}
 	for nines := 2; nines <= 8 && float64(nines) <= hi+1e-9; nines++ {
 		text := "99"
 		if nines > 2 {
 			text += "." + strings.Repeat("9", nines-2)
 		}
-		ticks = append(ticks, plot.Tick{Value: float64(nines), Label: text + " %"})
+		ticks = append(ticks, Tick{Value: float64(nines), Label: text + " %"})
 	}
 	return ticks
 }
 
-// durationText is short: 500 µs, 2.5 ms, 1 s.
-func durationText(ns float64) string {
+// DurationText is short: 500 µs, 2.5 ms, 1 s.
+func DurationText(ns float64) string {
 	for _, u := range []struct {
 		ns   float64
 		name string
 	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
 		if ns >= u.ns*(1-1e-9) {
-			return numberText(ns/u.ns) + " " + u.name
+			return NumberText(ns/u.ns) + " " + u.name
 		}
 	}
-	return numberText(ns) + " ns"
+	return NumberText(ns) + " ns"
 }
 
-// numberText has three digits that count and no exponent below a million.
-func numberText(v float64) string {
-	if !finite(v) {
+// NumberText has three digits that count and no exponent below a million.
+func NumberText(v float64) string {
+	if !Finite(v) {
 		return "–"
 	}
 	if math.Abs(v) >= 1000 && math.Abs(v) < 1e15 {
-		return countText(int64(math.Round(v)))
+		return CountText(int64(math.Round(v)))
 	}
 	return strconv.FormatFloat(round3(v)+0, 'g', -1, 64) // adding 0 takes the sign from -0
 }
@@ -138,8 +132,8 @@ func round3(v float64) float64 {
 	return r
 }
 
-// countText groups thousands: 18,000.
-func countText(n int64) string {
+// CountText groups thousands: 18,000.
+func CountText(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
 	if s[0] == '-' {
@@ -151,18 +145,19 @@ func countText(n int64) string {
 	return sign + s
 }
 
-// bytesText uses decimal units.
-func bytesText(n int64) string {
+// BytesText uses decimal units.
+func BytesText(n int64) string {
 	v := float64(n)
 	for _, u := range []struct {
 		bytes float64
 		name  string
 	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
 		if v >= u.bytes {
-			return numberText(v/u.bytes) + " " + u.name
+			return NumberText(v/u.bytes) + " " + u.name
 		}
 	}
 	return fmt.Sprintf("%d B", n)
 }
 
-func seconds(ns int64) float64 { return float64(ns) / float64(time.Second) }
+// Seconds are ns as seconds.
+func Seconds(ns int64) float64 { return float64(ns) / float64(time.Second) }
