@@ -113,26 +113,27 @@ func under(dir string, rooms ...string) bool {
 // mayImport is the picture in ARCHITECTURE.md: package -> packages of ours that its code may import. Tests may import more: see
 // TestLayers.
 var mayImport = map[string][]string{
-	"server/vsr":             {},
-	"server/wire":            {"server/vsr"},
-	"server/journal":         {"server/vsr", "server/wire"},
-	"server/events":          {"server/vsr", "server/wire"},
-	"server/peer":            {"server/vsr", "server/wire"},
-	"server/api":             {"server/vsr", "server/wire"},
-	"server/partition":       {"server/vsr", "server/wire", "server/journal"},
-	"server":                 {"server/vsr", "server/wire", "server/journal", "server/events", "server/peer", "server/api", "server/partition"},
-	"server/journal/faultfs": {"server/journal"},
-	"server/sim":             {"server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition"},
-	"results":                {},
-	"results/compare":        {"results"},
-	"profiles":               {"results"},
-	"plots/axis":             {},
-	"plots":                  {"results", "plots/axis"},
-	"plots/report":           {"results", "plots", "plots/axis"},
-	"loadgen":                {"results"},
-	"loadgen/targettest":     {"loadgen"},
-	"loadgen/target/memory":  {"loadgen"},
-	"loadgen/target/builtin": {"loadgen", "results", "server/wire", "server/vsr"},
+	"server/internal/mistake": {},
+	"server/vsr":              {"server/internal/mistake"},
+	"server/wire":             {"server/vsr"},
+	"server/journal":          {"server/vsr", "server/wire"},
+	"server/events":           {"server/vsr", "server/wire"},
+	"server/peer":             {"server/vsr", "server/wire"},
+	"server/api":              {"server/vsr", "server/wire"},
+	"server/partition":        {"server/vsr", "server/wire", "server/journal"},
+	"server":                  {"server/vsr", "server/wire", "server/journal", "server/events", "server/peer", "server/api", "server/partition"},
+	"server/journal/faultfs":  {"server/journal"},
+	"server/sim":              {"server/internal/mistake", "server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition"},
+	"results":                 {},
+	"results/compare":         {"results"},
+	"profiles":                {"results"},
+	"plots/axis":              {},
+	"plots":                   {"results", "plots/axis"},
+	"plots/report":            {"results", "plots", "plots/axis"},
+	"loadgen":                 {"results"},
+	"loadgen/targettest":      {"loadgen"},
+	"loadgen/target/memory":   {"loadgen"},
+	"loadgen/target/builtin":  {"loadgen", "results", "server/wire", "server/vsr"},
 }
 
 // mayImportInTests widens mayImport for files that end in _test.go.
@@ -166,7 +167,7 @@ func TestLayers(t *testing.T) {
 }
 
 // vsrMayImport is all that the protocol may use: no clock, IO, randomness or goroutine can come in.
-var vsrMayImport = []string{"cmp", "errors", "fmt", "slices", "math", "math/bits", "strings", "strconv", "sort"}
+var vsrMayImport = []string{module + "/server/internal/mistake", "cmp", "errors", "fmt", "slices", "math", "math/bits", "strings", "strconv", "sort"}
 
 func TestProtocolIsPure(t *testing.T) {
 	for _, s := range sources(t) {
@@ -284,6 +285,39 @@ func rangedName(e ast.Expr) (string, bool) {
 		return e.Sel.Name, true
 	}
 	return "", false
+}
+
+// checkerFiles hold the promises in the simulator. What finds a mistake must not know that it is made.
+var checkerFiles = []string{"checker", "liveness", "shadow"}
+
+// TestMistakesAreSimulated: a node can have no mistake switched on, because only package sim makes a set that has one.
+func TestMistakesAreSimulated(t *testing.T) {
+	const mistakes = "server/internal/mistake"
+	calls := 0
+	for _, s := range sources(t) {
+		checks := s.dir == "server/sim" && slices.ContainsFunc(checkerFiles, func(name string) bool { return strings.HasPrefix(path.Base(s.path), name) })
+		if checks && slices.Contains(s.imports(), module+"/"+mistakes) {
+			t.Errorf("%s imports %s: the checker finds a mistake by what it does, not by its switch", s.path, mistakes)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if checks && sel.Sel.Name == "Mistakes" {
+				t.Errorf("%v: the checker looks at which mistakes are made", s.fset.Position(n.Pos()))
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "mistake" && sel.Sel.Name == "Of" {
+				if calls++; s.dir != "server/sim" {
+					t.Errorf("%v: package %s makes a set of mistakes: only server/sim may; a node has none", s.fset.Position(n.Pos()), s.dir)
+				}
+			}
+			return true
+		})
+	}
+	if calls == 0 {
+		t.Error("nobody calls mistake.Of: the rule looks for the wrong name")
+	}
 }
 
 // TestPassiveRooms holds the rooms that the simulator calls in an order of its own to starting nothing and waiting for nothing.

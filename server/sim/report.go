@@ -10,6 +10,8 @@ import (
 type Options struct {
 	Trace io.Writer // every line of the trace; nil for none
 	Arena *Arena    // memory that runs after one another may share; nil: the run makes its own
+
+	Switches []string // mistakes that every replica makes, by the names of Switches
 }
 
 // Coverage counts what a run has met, so that a campaign can tell that it tested something.

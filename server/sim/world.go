@@ -30,6 +30,9 @@ type world struct {
 // Run plays one seed. The error, if any, is a *Failure or says why the run could not begin.
 func Run(seed uint64, o Options) (report Report, err error) {
 	w := &world{seed: seed, setup: draw(seed), arena: o.Arena}
+	if w.setup.config.Mistakes, err = switched(o.Switches...); err != nil {
+		return Report{}, err
+	}
 	w.trace.out, w.trace.hash = o.Trace, fnvOffset
 	if w.arena == nil {
 		if w.arena, err = NewArena(); err != nil {

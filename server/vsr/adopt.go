@@ -1,5 +1,7 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // adoption is the way to the log of the present view: a fixed chain (base, end] to be held in full
 // before log_view may rise. It is forgotten with a restart and with the next view.
 type adoption struct {
@@ -94,6 +96,9 @@ func (r *Replica) adoptOnward() {
 	r.commitKnown(a.base)
 	r.commitKnown(a.floor)
 	if r.log.head.Op < a.end.Op {
+		if r.riseEarly() {
+			r.save(r.view)
+		}
 		return
 	}
 	if have, ok := r.log.id(a.end.Op, r.cfg.RootSum); !ok || have != a.end {
@@ -101,6 +106,8 @@ func (r *Replica) adoptOnward() {
 	}
 	if r.asked.LogView < r.view {
 		r.save(r.view)
+	} else if r.errs(mistake.DuplicateStartViewCuts) && r.saved.LogView == r.view {
+		r.adopt = adoption{} // adopted again
 	}
 }
 
@@ -273,7 +280,9 @@ func (r *Replica) alignAt(op uint64) {
 			top = r.adopt.end
 		}
 	}
-	r.cutKeeping(op, top)
+	if op < r.adopt.end.Op || !r.errs(mistake.KeepTailAboveAdopted) {
+		r.cutKeeping(op, top)
+	}
 	r.adopt.aligned = true
 }
 

@@ -1,14 +1,20 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // onPrepare takes an op only from the primary of this replica's own view, said by the envelope, and
 // only when this log is that view's.
 func (r *Replica) onPrepare(m *Message) {
 	h := &m.Header
-	if m.View > r.view && int(m.From) == r.primary(m.View) {
-		r.join(m.View)
+	view, from := m.View, int(m.From)
+	if r.errs(mistake.FrameViewIsSender) && h.View <= r.view { // an inherited op that is sent again bears an older view, too
+		view, from = r.view, r.primary(r.view)
+	}
+	if view > r.view && from == r.primary(view) {
+		r.join(view)
 		return
 	}
-	if m.View != r.view || int(m.From) != r.primary(r.view) || !r.normal() || r.lead.leading {
+	if view != r.view || from != r.primary(r.view) || !r.normal() || r.lead.leading {
 		return
 	}
 	if h.Group != r.cfg.Group || h.Cluster != r.cfg.Cluster {
@@ -17,6 +23,10 @@ func (r *Replica) onPrepare(m *Message) {
 	r.heardPrimary()
 	r.follow.commit = max(r.follow.commit, m.Commit.Op)
 	r.countRepaired(h)
+	if r.hollowed() {
+		r.prepareHollow(h)
+		return
+	}
 	switch {
 	case h.Op <= r.log.head.Op:
 		if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {
@@ -80,6 +90,9 @@ func (r *Replica) voucher() ID {
 	if !r.normal() || r.saved.Wiped || r.fenced || len(r.log.holes) > 0 {
 		return ID{}
 	}
+	if r.hollowed() && r.hollow.ok.Op > 0 {
+		return r.hollow.ok
+	}
 	return r.log.stable
 }
 
@@ -91,6 +104,9 @@ func (r *Replica) acknowledge() {
 	v := r.voucher()
 	if v.Op == 0 || v == r.follow.acked {
 		return
+	}
+	if r.errs(mistake.EachOkByItself) {
+		r.acknowledgeEach(v.Op)
 	}
 	r.follow.acked = v
 	r.send(r.primary(r.view), Message{Kind: MsgPrepareOK, Ack: v})

@@ -1,5 +1,7 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // pull is a stream of committed ops from one peer: a repair when the gap is within the ring, a
 // transfer beyond. The cursor moves with what arrived. It ends at a fixed target; the next, shorter
 // round follows if there is still a gap.
@@ -152,7 +154,7 @@ func (r *Replica) startPull(from, target uint64, hole bool) bool {
 		return false
 	}
 	target = min(target, r.peers[peer].commit)
-	bulk := !hole && target-from >= r.cfg.RingOps
+	bulk := !hole && target-from >= r.cfg.RingOps && !r.errs(mistake.RepairNeverFinal)
 	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt}
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
@@ -176,6 +178,10 @@ func (r *Replica) onPulled(m *Message) {
 		return
 	}
 	if !p.active || int(m.From) != p.peer || m.Round != p.no || h.Op != p.next || h.Op > p.target || h.Group != r.cfg.Group || h.Cluster != r.cfg.Cluster {
+		return
+	}
+	if r.errs(mistake.OfferGateByView) && r.peers[m.From].view < r.view {
+		r.failPull("offered by a peer of an older view")
 		return
 	}
 	if !r.takeCommitted(h) {
@@ -309,6 +315,7 @@ func (r *Replica) onPullRefused(m *Message) {
 		p.floor = earliest
 		r.endPull("trimmed at the peer")
 		p.retryAt = r.tick
+	case r.errs(mistake.RepairNeverFinal): // the whole window is not here yet
 	default:
 		r.endPull("does not connect")
 		r.startStaging(int(m.From))
@@ -349,7 +356,7 @@ func (r *Replica) askPrepares() {
 	if !r.normal() || r.lead.leading || r.primary(r.view) == r.cfg.Self {
 		return
 	}
-	head, to := r.log.head.Op, r.follow.head.Op
+	head, to := max(r.log.head.Op, r.hollow.head.Op), r.follow.head.Op
 	if low := r.kept.lowest(); low > 0 {
 		to = low - 1
 	}

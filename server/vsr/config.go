@@ -1,6 +1,10 @@
 package vsr
 
-import "fmt"
+import (
+	"fmt"
+
+	"rejoin/server/internal/mistake"
+)
 
 // Config is what a replica is told once. Times are in ticks of 10 ms.
 type Config struct {
@@ -25,6 +29,8 @@ type Config struct {
 	StallTicks      uint64 // 100: a pull or fetch without progress goes to another peer
 	LeaseTicks      uint64 // 1,000: a pull without traffic is forgotten by its server
 	UnfitTicks      uint64 // 1,000: not fit to lead for so long after stepping down
+
+	Mistakes mistake.Set // what the simulator wants done wrong; none in a node
 }
 
 // Default returns a Config with every limit at its documented default.

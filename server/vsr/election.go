@@ -1,5 +1,7 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // election is a pre-vote: a replica does not raise its view on its own opinion, it asks whether a
 // quorum misses the primary too.
 type election struct {
@@ -22,6 +24,10 @@ func (r *Replica) tickElection() {
 	e := &r.election
 	if !r.missing() || r.saved.Wiped {
 		e.running = false
+		if r.errs(mistake.OfferGateByView) && r.saved.Wiped && r.missing() && r.saved.View == r.view {
+			r.raise(r.view+1, "its own timer")
+			r.change.alone = true
+		}
 		return
 	}
 	if !e.running {

@@ -1,12 +1,15 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // leadership is what a replica knows as primary of a started view. Times outlive a view.
 type leadership struct {
 	leading   bool
 	startHead uint64 // head at which the view started; requests wait until it has committed
 	acks      [ReplicasMax]uint64
-	progress  [ReplicasMax]uint64 // what each backup last told of its catching up
-	echoed    [ReplicasMax]uint64 // highest beat round each backup has answered
+	each      [ReplicasMax][]uint64 // ops vouched for one by one: only EachOkByItself counts so
+	progress  [ReplicasMax]uint64   // what each backup last told of its catching up
+	echoed    [ReplicasMax]uint64   // highest beat round each backup has answered
 	heardAt   [ReplicasMax]uint64
 	full      [ReplicasMax]bool
 	round     uint64
@@ -145,6 +148,10 @@ func (r *Replica) spacious() int {
 
 func (r *Replica) onPrepareOK(from int, view uint64, ack ID) {
 	l := &r.lead
+	if r.errs(mistake.EachOkByItself) && l.leading && view == r.view {
+		r.countEach(from, ack)
+		return
+	}
 	if !l.leading || view != r.view || ack.Op <= l.acks[from] {
 		return
 	}
@@ -170,6 +177,9 @@ func (r *Replica) onBeatAck(m *Message) {
 
 // quorumOp is the highest op that a quorum vouches for.
 func (r *Replica) quorumOp() uint64 {
+	if r.errs(mistake.EachOkByItself) {
+		return r.quorumOfEach()
+	}
 	var ops [ReplicasMax]uint64
 	n := r.cfg.Replicas
 	for i := range n {

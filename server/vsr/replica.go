@@ -1,6 +1,10 @@
 package vsr
 
-import "fmt"
+import (
+	"fmt"
+
+	"rejoin/server/internal/mistake"
+)
 
 // Replica is one group's state machine on one node. It belongs to one goroutine.
 type Replica struct {
@@ -33,6 +37,7 @@ type Replica struct {
 	filled   uint64 // holes closed by this incarnation
 	absurd   uint64 // requests of peers for ranges that make no sense
 	kept     keptOps
+	hollow   hollow
 	wiped    wipedRecovery
 	waiting  []waiter
 	episode  episode
@@ -64,7 +69,10 @@ func New(cfg Config, b Boot) (*Replica, error) {
 	r.heard = r.log.commit
 	r.pull.init()
 	r.suspectFresh()
-	if r.saved.View > 0 && r.primary(r.view) == cfg.Self {
+	switch {
+	case r.errs(mistake.LeadAfterRestart):
+		r.bootView = 0
+	case r.saved.View > 0 && r.primary(r.view) == cfg.Self:
 		r.follow.missingNow = true // a restart ends a primacy
 		r.follow.restarted = true
 	}
@@ -230,8 +238,14 @@ func (r *Replica) fence(why string) {
 	r.emit(Effect{Kind: EffFence, Detail: why})
 }
 
+// errs tells whether the simulator wants this mistake made.
+func (r *Replica) errs(m mistake.Mistake) bool { return r.cfg.Mistakes.Has(m) }
+
 func (r *Replica) onTick() {
 	r.tick++
+	if r.tick == 1 && r.errs(mistake.LeadAfterRestart) && r.normal() && r.primary(r.view) == r.cfg.Self {
+		r.startLeading()
+	}
 	r.tickWaiting()
 	r.tickClock()
 	if r.lead.leading {
@@ -254,7 +268,9 @@ func (r *Replica) onMessage(m *Message) {
 		return
 	}
 	r.hear(from, m.Commit)
-	r.note(from, m)
+	if m.Kind != MsgChunk { // its sender is a reader of the log, which knows no views
+		r.note(from, m)
+	}
 	switch m.Kind {
 	case MsgPrepare:
 		r.onPrepare(m)

@@ -1,5 +1,7 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // serving is a pull by a peer, as its server sees it. It ends with the target, with the peer's
 // incarnation, with a newer pull, or after a lease without traffic.
 type serving struct {
@@ -34,16 +36,19 @@ func (r *Replica) onPull(m *Message) {
 		r.serveChain(m)
 		return
 	}
-	target := min(m.ToOp, r.log.commit.Op, r.log.stable.Op)
+	target, first := min(m.ToOp, r.log.commit.Op, r.log.stable.Op), m.FromOp
 	if target < m.FromOp || m.FromOp < r.log.start {
 		earliest := uint64(0)
 		if m.FromOp < r.log.start {
 			earliest = r.log.start
 		}
 		r.send(from, Message{Kind: MsgPullRefused, Round: m.Round, FromOp: earliest})
-		return
+		if earliest == 0 || !r.errs(mistake.RepairNeverFinal) {
+			return
+		}
+		first = earliest // what there is, all the same
 	}
-	*s = serving{active: true, no: m.Round, cursor: m.FromOp, target: target, allowed: min(m.Window, 2*repairChunks), bulk: m.Bulk, usedAt: r.tick, busy: s.busy, stale: s.busy}
+	*s = serving{active: true, no: m.Round, cursor: first, target: target, allowed: min(m.Window, 2*repairChunks), bulk: m.Bulk, usedAt: r.tick, busy: s.busy, stale: s.busy}
 	r.pump(from)
 }
 

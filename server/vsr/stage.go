@@ -1,5 +1,7 @@
 package vsr
 
+import "rejoin/server/internal/mistake"
+
 // staging is a transfer that does not connect to this log: every peer that can help has trimmed its
 // own past this one's head. The peer's chain, from its earliest op to its commit, is written beside
 // the log, together with the client table as of its end, and takes the log's place in one step. Until
@@ -67,6 +69,10 @@ func (r *Replica) onTablePart(m *Message) {
 	if !s.active || s.tabled || int(m.From) != s.peer || m.Round != s.no || m.Window != s.parts {
 		return
 	}
+	if r.errs(mistake.OfferGateByView) && m.View < r.view {
+		r.dropStaging("offered by a peer of an older view")
+		return
+	}
 	if m.Head.Op <= r.log.commit.Op || m.FromOp == 0 || m.FromOp > m.Head.Op || len(s.table.Entries)+len(m.Slots) > r.cfg.SessionsMax {
 		r.dropStaging("the chain that was offered is of no use")
 		return
@@ -114,6 +120,10 @@ func (r *Replica) onStagedFrame(h *Header) {
 	}
 	if s.head != s.table.ID || s.offset != s.table.Offset {
 		r.dropStaging("the chain that was offered does not end where its table does")
+		return
+	}
+	if r.errs(mistake.InstallBelowHeardCommit) && s.table.ID.Op < r.heard.Op {
+		r.dropStaging("the chain ends below the commit that was heard of")
 		return
 	}
 	s.installing = true

@@ -1,6 +1,10 @@
 package vsr
 
-import "fmt"
+import (
+	"fmt"
+
+	"rejoin/server/internal/mistake"
+)
 
 // viewChange is the way from a raised view to a started one.
 type viewChange struct {
@@ -10,6 +14,7 @@ type viewChange struct {
 	votes    [ReplicasMax]vote
 	chosen   bool
 	voted    bool   // sent a do_view_change already; it is repeated more slowly
+	alone    bool   // raised without asking anybody: only OfferGateByView does that
 	progress uint64 // of this replica as primary-to-be, to tell whether it moves
 }
 
@@ -50,7 +55,7 @@ func (r *Replica) setView(v uint64) {
 	r.view = v
 	r.change = viewChange{active: true, began: began, patience: patience}
 	r.election.running = false
-	r.adopt = adoption{}
+	r.adopt, r.hollow = adoption{}, hollow{}
 	r.dropKept()
 	r.suspectFresh()
 	r.save(r.asked.LogView)
@@ -59,6 +64,10 @@ func (r *Replica) setView(v uint64) {
 // tickViewChange repeats, whatever brought this replica here, what asks for a started view.
 func (r *Replica) tickViewChange() {
 	if r.view == 0 || r.normal() || r.saved.View != r.view {
+		return
+	}
+	if r.view == r.bootView && r.errs(mistake.ForgottenEndIsReached) {
+		r.save(r.view)
 		return
 	}
 	r.repeatViewChange()
@@ -86,7 +95,7 @@ func (r *Replica) startingProgress() uint64 {
 }
 
 func (r *Replica) repeatViewChange() {
-	if r.adopt.active { // its end is known; from here the tick of adoption works
+	if r.adopt.active || r.change.alone { // its end is known; from here the tick of adoption works
 		return
 	}
 	primary := r.primary(r.view)
@@ -239,7 +248,8 @@ func (r *Replica) onStartView(m *Message) {
 	if m.View > r.view {
 		r.join(m.View)
 	}
-	if r.saved.LogView >= m.View || r.asked.LogView >= m.View || !r.validSlots(m, true) {
+	started := r.saved.LogView >= m.View || r.asked.LogView >= m.View
+	if started && !r.errs(mistake.DuplicateStartViewCuts) || !r.validSlots(m, true) {
 		return
 	}
 	r.heardPrimary()
