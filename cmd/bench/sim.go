@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"runtime"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"rejoin/results"
@@ -16,9 +12,15 @@ import (
 )
 
 type simCommand struct {
-	Seed  uint64  `help:"First seed; the same seed gives the same run, step by step. Alone it plays just this one. Default: 1." placeholder:"N"`
-	Seeds *uint64 `help:"How many seeds to play. Default: 500, or 1 when a seed is named." placeholder:"N"`
-	Trace bool    `help:"Print every step of the seed on the standard output."`
+	Seed      uint64        `help:"First seed; the same seed gives the same run, step by step. Alone it plays just this one. Default: 1; with --for a new one each time, which is printed." placeholder:"N"`
+	Seeds     *uint64       `help:"How many seeds to play. Default: 500, or 1 when a seed is named." placeholder:"N"`
+	For       time.Duration `help:"Play every kept seed and then seeds for so long, instead of a number of them." placeholder:"DURATION"`
+	Trace     bool          `help:"Print every step of the seed on the standard output."`
+	ShrinkFor time.Duration `help:"Look so long for a smaller run that fails alike; 0: do not." default:"30s" placeholder:"DURATION"`
+	Faults    string        `help:"Of the faults that the seed draws only these happen, by their numbers in the trace: 3,7,12. none: none does." placeholder:"LIST"`
+	LoadFor   time.Duration `help:"Faults and load end no later than this, in virtual time. Default: as drawn." placeholder:"DURATION"`
+	Clients   int           `help:"So many clients at most. Default: as drawn." placeholder:"N"`
+	Without   []string      `help:"Mishaps that never happen: loss, twice, late (of messages), slow-sync." placeholder:"LIST"`
 }
 
 // Help is shown by bench sim --help.
@@ -26,12 +28,14 @@ func (simCommand) Help() string {
 	return `Plays whole clusters inside this process: the code of the server over a clock, a network, disks and processes that exist only here.
 Each seed draws what its run is like and which faults it meets; after each step the promises of the log are checked, and once the faults
 have stopped, that the cluster comes to rest by itself. The first seed that fails ends the campaign, with the property, the end of the
-trace and the command that repeats it: exit code 3 for a promise of safety, 4 for one of progress. Exit code 7: the seeds passed and met
-too little to mean anything.
+trace and the command that repeats it; then a smaller run is looked for that fails alike, with the command that repeats that one. Exit
+code 3 for a promise of safety, 4 for one of progress. Exit code 7: the seeds passed and met too little to mean anything.
 
 Examples:
   bench sim --seeds 2000
-  bench sim --seed 28 --trace`
+  bench sim --for 2m
+  bench sim --seed 28 --trace
+  bench sim --seed 28 --faults 3,7 --clients 1 --without loss,late`
 }
 
 // simSeeds are played when nothing is said.
@@ -39,27 +43,75 @@ const simSeeds = 500
 
 // Run plays one seed or many.
 func (c *simCommand) Run(env *environment) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
 	first, count := max(c.Seed, 1), uint64(simSeeds)
 	switch {
 	case c.Seeds != nil && *c.Seeds == 0:
 		return usage("--seeds 0 plays nothing; pass at least 1")
+	case c.For < 0 || c.ShrinkFor < 0:
+		return usage("--for and --shrink-for are not negative")
+	case c.For > 0 && c.Seeds != nil:
+		return usage("--for plays seeds until the time is over, --seeds a number of them; pass one")
 	case c.Seeds != nil:
 		count = *c.Seeds
-	case c.Seed != 0:
+	case c.Seed != 0 && c.For == 0:
 		count = 1
 	}
 	if c.Trace {
-		if count != 1 {
-			return usage("--trace prints one run; pass --seed N without --seeds")
+		if count != 1 || c.For > 0 {
+			return usage("--trace prints one run; pass --seed N without --seeds and --for")
 		}
-		return c.playTraced(env, first)
+		return c.playTraced(env, first, o)
 	}
-	return (&simCampaign{first: first, end: first + count, began: time.Now()}).run(env)
+	campaign := &simCampaign{first: first, end: first + count, options: o, shrinkFor: c.ShrinkFor, began: time.Now()}
+	if c.For > 0 {
+		campaign.lasts(c.For, c.Seed)
+	}
+	return campaign.run(env)
 }
 
-func (c *simCommand) playTraced(env *environment, seed uint64) error {
+// options are what every run of the command leaves out.
+func (c *simCommand) options() (o sim.Options, err error) {
+	o.Reduced = sim.Reduction{LoadNs: c.LoadFor.Nanoseconds(), Clients: c.Clients, Without: c.Without}
+	if o.Reduced.Faults, err = faultNumbers(c.Faults); err != nil {
+		return o, usage("--faults %s: %v", c.Faults, err)
+	}
+	if err := o.Reduced.Validate(); err != nil {
+		return o, usage("%v", err)
+	}
+	return o, nil
+}
+
+// faultNumbers reads a list like 3,7,12; nothing is all of them.
+func faultNumbers(list string) ([]uint64, error) {
+	switch list {
+	case "":
+		return nil, nil
+	case "none":
+		return []uint64{}, nil
+	}
+	var numbers []uint64
+	for _, text := range strings.Split(list, ",") {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n == 0 {
+			return nil, fmt.Errorf("%q is no number of a fault; they count from 1", text)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}
+
+func (c *simCommand) playTraced(env *environment, seed uint64, o sim.Options) error {
 	fmt.Fprintln(env.out, sim.Legend)
-	report, err := sim.Run(seed, sim.Options{Trace: env.out})
+	o.Trace = env.out
+	report, err := sim.Run(seed, o)
+	var f *sim.Failure
+	if errors.As(err, &f) {
+		return &exitError{failureCode(err), errors.New(f.Summary())} // the end of the trace has just been printed
+	}
 	if err != nil {
 		return &exitError{failureCode(err), err}
 	}
@@ -78,123 +130,4 @@ func failureCode(err error) int {
 		return results.ExitStuck
 	}
 	return results.ExitLoss
-}
-
-// simCampaign plays seeds on every core, each run on one goroutine, until one fails.
-type simCampaign struct {
-	first uint64
-	end   uint64 // the seed after the last
-	began time.Time
-	next  atomic.Uint64
-
-	mu     sync.Mutex
-	sum    sim.Coverage
-	failed error
-}
-
-func (c *simCampaign) run(env *environment) error {
-	c.next.Store(c.first)
-	ctx, stop := context.WithCancel(env.ctx)
-	defer stop()
-	var players, teller sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		players.Go(func() {
-			if err := c.play(ctx); err != nil {
-				c.fail(err)
-				stop()
-			}
-		})
-	}
-	ended := make(chan struct{})
-	teller.Go(func() { c.tell(env.errs, ended) })
-	players.Wait()
-	close(ended)
-	teller.Wait()
-	if c.failed != nil {
-		return &exitError{failureCode(c.failed), c.failed}
-	}
-	if err := env.ctx.Err(); err != nil {
-		return &exitError{code: results.ExitInterrupted}
-	}
-	fmt.Fprintf(env.out, "all promises held: %s\n", wrapped(c.sum.String(), simLineRunes))
-	if short := c.sum.Short(); len(short) > 0 && c.sum.Runs >= simFloorSeeds {
-		return &exitError{results.ExitVacuous, fmt.Errorf("the campaign is vacuous: %s", short[0])}
-	}
-	return nil
-}
-
-// simLineRunes is where the counts of a campaign are broken into lines.
-const simLineRunes = 100
-
-// wrapped breaks a list at commas, so that no line is longer than it must be; later lines are indented.
-func wrapped(list string, width int) string {
-	var b strings.Builder
-	column := 0
-	for i, item := range strings.Split(list, ", ") {
-		switch {
-		case i == 0:
-		case column+2+len(item) > width:
-			b.WriteString(",\n  ")
-			column = 2
-		default:
-			b.WriteString(", ")
-			column += 2
-		}
-		b.WriteString(item)
-		column += len(item)
-	}
-	return b.String()
-}
-
-// simFloorSeeds: fewer seeds may by chance meet little.
-const simFloorSeeds = 300
-
-func (c *simCampaign) play(ctx context.Context) error {
-	arena, err := sim.NewArena()
-	if err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		seed := c.next.Add(1) - 1
-		if seed >= c.end {
-			return arena.Close()
-		}
-		report, err := sim.Run(seed, sim.Options{Arena: arena})
-		if err != nil {
-			return err
-		}
-		c.mu.Lock()
-		c.sum.Add(&report.Coverage)
-		c.mu.Unlock()
-	}
-	return arena.Close()
-}
-
-// fail keeps the failure of the lowest seed that is known.
-func (c *simCampaign) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var now, before *sim.Failure
-	if c.failed == nil || errors.As(err, &now) && errors.As(c.failed, &before) && now.Seed < before.Seed {
-		c.failed = err
-	}
-}
-
-// tell writes a line of progress every few seconds.
-func (c *simCampaign) tell(out io.Writer, ended <-chan struct{}) {
-	each := time.NewTicker(5 * time.Second)
-	defer each.Stop()
-	for {
-		select {
-		case <-ended:
-			return
-		case <-each.C:
-		}
-		c.mu.Lock()
-		sum := c.sum
-		c.mu.Unlock()
-		took := time.Since(c.began)
-		fmt.Fprintf(out, "%.0fs: %d of %d seeds, %.0f virtual seconds a second; %d kills, %d power cuts, %d view changes, %d transfers\n", took.Seconds(), sum.Runs,
-			c.end-c.first, float64(sum.VirtualNs)/float64(took.Nanoseconds()), sum.Kills, sum.PowerCuts, sum.ViewChanges, sum.Transfers)
-	}
 }

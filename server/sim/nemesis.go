@@ -1,9 +1,12 @@
 package sim
 
+import "fmt"
+
 // nemesis does the harm. While w.faulty it draws a fault every now and then.
 type nemesis struct {
-	w   *world
-	rng stream
+	w      *world
+	rng    stream
+	number uint64 // of the last fault that was drawn, from 1
 }
 
 // harm is a kind of fault with its weight.
@@ -22,9 +25,22 @@ func (x *nemesis) next() {
 		if !x.w.faulty {
 			return
 		}
-		x.strike()
+		x.number++
+		if x.w.reduced.keeps(x.number) {
+			x.numbered()
+		}
 		x.next()
 	})
+}
+
+// numbered strikes from a stream that belongs to this fault alone, so that one that is left out does
+// not change the others.
+func (x *nemesis) numbered() {
+	x.w.note(noNode, "fault", "", x.number)
+	whole := x.rng
+	x.rng = newStream(x.w.seed, fmt.Sprintf("fault %d", x.number))
+	x.strike()
+	x.rng = whole
 }
 
 func (x *nemesis) strike() {

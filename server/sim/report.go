@@ -8,8 +8,9 @@ import (
 
 // Options of a run.
 type Options struct {
-	Trace io.Writer // every line of the trace; nil for none
-	Arena *Arena    // memory that runs after one another may share; nil: the run makes its own
+	Trace   io.Writer // every line of the trace; nil for none
+	Arena   *Arena    // memory that runs after one another may share; nil: the run makes its own
+	Reduced Reduction // what the run leaves out of what its seed draws
 
 	Switches []string // mistakes that every replica makes, by the names of Switches
 }
@@ -95,21 +96,4 @@ type Report struct {
 	Setup     string // what was drawn, in words
 	TraceHash uint64 // of every line, written or not
 	Coverage  Coverage
-}
-
-// Failure is a promise that did not hold. It is the error of Run.
-type Failure struct {
-	Seed     uint64
-	Property string // S1 to S9, P1, P5, P6, or what else was found
-	Detail   string
-	Step     uint64
-	AtNs     int64
-	Setup    string
-	Lines    []string // the end of the trace
-}
-
-// Error is the whole story.
-func (f *Failure) Error() string {
-	return fmt.Sprintf("%s: %s\nseed %d, step %d, %.6f s; %s\n%s\n%s\nrepeat: bench sim --seed %d --trace",
-		f.Property, f.Detail, f.Seed, f.Step, float64(f.AtNs)/1e9, f.Setup, Legend, strings.Join(f.Lines, "\n"), f.Seed)
 }

@@ -82,7 +82,10 @@ func (t *trace) lines() []string {
 }
 
 // Legend explains a line of the trace.
-const Legend = `time in s  replica  what happened [its numbers]  | view/log_view commit..head known_commit state`
+const Legend = `each line: virtual time in s, replica (-- none), what happened, its numbers | where the replica stands afterwards
+  numbers of a message: view, commit, op it is about, round; of what a disk has done: op, view, log_view, token
+  numbers of an event, marked *: view, first op, last op, peer + 1; of a fault: its number, as --faults takes it
+  v view/log_view  c commit..  h head  k highest commit heard of, state; top: highest op that may have been held, where above head`
 
 func (r *record) line() string {
 	var b strings.Builder

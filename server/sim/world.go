@@ -18,6 +18,8 @@ type world struct {
 	cover Coverage
 	arena *Arena
 
+	reduced  Reduction // what is left out of what the seed draws
+	switches []string
 	nodes   []*node
 	net     network
 	clients []*client
@@ -29,10 +31,11 @@ type world struct {
 
 // Run plays one seed. The error, if any, is a *Failure or says why the run could not begin.
 func Run(seed uint64, o Options) (report Report, err error) {
-	w := &world{seed: seed, setup: draw(seed), arena: o.Arena}
+	w := &world{seed: seed, setup: draw(seed), arena: o.Arena, reduced: o.Reduced, switches: o.Switches}
 	if w.setup.config.Mistakes, err = switched(o.Switches...); err != nil {
 		return Report{}, err
 	}
+	w.reduced.apply(&w.setup)
 	w.trace.out, w.trace.hash = o.Trace, fnvOffset
 	if w.arena == nil {
 		if w.arena, err = NewArena(); err != nil {
@@ -67,7 +70,8 @@ func (w *world) failure(x any) *Failure {
 	if !ok {
 		b = &broken{"panic", fmt.Sprintf("%v\n%s", x, debug.Stack())}
 	}
-	return &Failure{Seed: w.seed, Property: b.property, Detail: b.detail, Step: w.steps, AtNs: w.now, Setup: w.setup.String(), Lines: w.trace.lines()}
+	return &Failure{Seed: w.seed, Reduced: w.reduced, Switches: w.switches, Property: b.property, Detail: b.detail, Step: w.steps, AtNs: w.now,
+		Faults: w.nemesis.number, Setup: w.setup.String(), Lines: w.trace.lines()}
 }
 
 // after lets do happen delay from now.

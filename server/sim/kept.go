@@ -1,0 +1,28 @@
+package sim
+
+import "slices"
+
+// kept are seeds that once failed, with what they found. A run changes when a draw is added before
+// the one that mattered: then its seed is one like any other, and what it found is held by the tests
+// of package vsr, by scripts and by the campaign.
+var kept = []uint64{
+	4,      // P5: committed ops had passed the end of an adopted log
+	28,     // S7: a pull that did not connect dropped vouched-for ops
+	39,     // boot: damage below the last checkpoint of the client table
+	116,    // a full disk held back a vote
+	124,    // S4: a wiped replica took a primary's head for a commit
+	158,    // boot: a cut below damage ended lower than it was asked to
+	165,    // P1: a single node waited for others to forgive it its un-synced writes
+	241,    // P1: a vote whose ops were all damaged named none of them
+	277,    // boot: damage was met only while headers were replayed
+	326,    // S4: wiped was forgotten by a crash before the first state save
+	10394,  // S1: the mark named a commit that the log did not hold yet
+	20254,  // a full disk while a chain was being staged
+	30465,  // boot: a hole that joins another was taken for an old one
+	30638,  // boot: the op of the checkpoint was damaged
+	105249, // S9: a deposed primary called a session evicted that it had not heard of
+	62478,  // P5: an op of the adopted log was damaged, and of an older log_view elsewhere
+}
+
+// Kept returns the seeds that every campaign plays again.
+func Kept() []uint64 { return slices.Clone(kept) }
