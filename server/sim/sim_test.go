@@ -96,32 +96,6 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameRun holds that a run depends on its seed alone: not on what ran before in the same
-// memory, nor on how many threads there are.
-func TestSameSeedSameRun(t *testing.T) {
-	arena := newArena(t)
-	hash := func(seed uint64) uint64 {
-		report, err := Run(seed, Options{Arena: arena})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return report.TraceHash
-	}
-	var first []uint64
-	for seed := uint64(1); seed <= 20; seed++ {
-		first = append(first, hash(seed))
-	}
-	for _, procs := range []int{1, 16} {
-		before := runtime.GOMAXPROCS(procs)
-		for i := len(first) - 1; i >= 0; i-- {
-			if again := hash(uint64(i + 1)); again != first[i] {
-				t.Errorf("seed %d: trace hash %016x, and %016x with GOMAXPROCS %d", i+1, first[i], again, procs)
-			}
-		}
-		runtime.GOMAXPROCS(before)
-	}
-}
-
 // TestCheckedMemory plays seeds on memory that is poisoned when it is released.
 func TestCheckedMemory(t *testing.T) {
 	arena, err := NewCheckedArena(160)

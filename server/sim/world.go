@@ -20,13 +20,13 @@ type world struct {
 
 	reduced  Reduction // what is left out of what the seed draws
 	switches []string
-	nodes   []*node
-	net     network
-	clients []*client
-	check   checker
-	nemesis nemesis
-	faulty  bool // faults may happen
-	loading bool // clients begin new requests
+	nodes    []*node
+	net      network
+	clients  []*client
+	check    checker
+	nemesis  nemesis
+	faulty   bool // faults may happen
+	loading  bool // clients begin new requests
 }
 
 // Run plays one seed. The error, if any, is a *Failure or says why the run could not begin.
