@@ -166,6 +166,10 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// simulated are the packages of which the simulator runs the code, and its own: they start nothing and wait for nothing, and the same inputs
+// give the same outputs. determinism_test.go holds them to it.
+var simulated = []string{"server/vsr", "server/internal/mistake", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim"}
+
 // vsrMayImport is all that the protocol may use: no clock, IO, randomness or goroutine can come in.
 var vsrMayImport = []string{module + "/server/internal/mistake", "cmp", "errors", "fmt", "slices", "math", "math/bits", "strings", "strconv", "sort"}
 
@@ -179,112 +183,13 @@ func TestProtocolIsPure(t *testing.T) {
 				t.Errorf("%s imports %s: server/vsr moves numbers only; pass what you need in as an Input and hand the work out as an Effect", s.path, p)
 			}
 		}
-		for _, finding := range s.nondeterminism() {
-			t.Error(finding)
-		}
-	}
-}
-
-// TestNondeterminismIsFound plants each thing that the rule is about.
-func TestNondeterminismIsFound(t *testing.T) {
-	for planted, want := range map[string]string{
-		"func f() { go f() }":    "go statement",
-		"func f() { select {} }": "select",
-		"func f(c chan int) {}":  "channel",
-		"type r struct{ m map[int]int }; func (x *r) f() { for range x.m {} }": "range over the map m",
-		"func f() { m := map[int]int{}; for range m {} }":                      "range over the map m",
-		"func f() { m := make(map[int]int); for range m {} }":                  "range over the map m",
-		"var m map[int]int; func f() { for range m {} }":                       "range over the map m",
-		"func f(s []int) { for range s {} }":                                   "",
-	} {
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, "planted.go", "package p\n"+planted, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := strings.Join(source{file: file, fset: fset}.nondeterminism(), "\n")
-		if !strings.Contains(found, want) || (want == "") != (found == "") {
-			t.Errorf("%s: found %q, want %q", planted, found, want)
-		}
-	}
-}
-
-// nondeterminism says what makes two runs of the same inputs differ.
-func (s source) nondeterminism() (findings []string) {
-	maps := s.mapNames()
-	find := func(format string, args ...any) { findings = append(findings, fmt.Sprintf(format, args...)) }
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		at := func() token.Position { return s.fset.Position(n.Pos()) }
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			find("%v: a go statement: the shell around server/vsr owns all goroutines; emit an Effect instead", at())
-		case *ast.SelectStmt:
-			find("%v: a select: it picks at random; take one Input at a time", at())
-		case *ast.ChanType:
-			find("%v: a channel: server/vsr is called and returns; use a slice", at())
-		case *ast.RangeStmt:
-			if name, ok := rangedName(n.X); ok && maps[name] {
-				find("%v: a range over the map %s: its order is random; keep a sorted slice or an array beside it", at(), name)
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.ChanType); ok {
+				t.Errorf("%v: a channel: server/vsr is called and returns; use a slice", s.fset.Position(n.Pos()))
 			}
-		}
-		return true
-	})
-	return findings
-}
-
-// mapNames are the names that this file declares as maps: fields, variables and parameters. It is by name and not by type, because types
-// of other packages would need the whole compiler; a name that is a map anywhere is one everywhere.
-func (s source) mapNames() map[string]bool {
-	names := map[string]bool{}
-	add := func(idents []*ast.Ident, typ ast.Expr) {
-		if _, isMap := typ.(*ast.MapType); isMap {
-			for _, i := range idents {
-				names[i.Name] = true
-			}
-		}
+			return true
+		})
 	}
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Field:
-			add(n.Names, n.Type)
-		case *ast.ValueSpec:
-			add(n.Names, n.Type)
-		case *ast.AssignStmt:
-			for i, right := range n.Rhs {
-				if i < len(n.Lhs) && makesMap(right) {
-					if left, ok := n.Lhs[i].(*ast.Ident); ok {
-						names[left.Name] = true
-					}
-				}
-			}
-		}
-		return true
-	})
-	return names
-}
-
-func makesMap(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.CompositeLit:
-		_, ok := e.Type.(*ast.MapType)
-		return ok
-	case *ast.CallExpr:
-		if f, ok := e.Fun.(*ast.Ident); ok && f.Name == "make" && len(e.Args) > 0 {
-			_, isMap := e.Args[0].(*ast.MapType)
-			return isMap
-		}
-	}
-	return false
-}
-
-func rangedName(e ast.Expr) (string, bool) {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name, true
-	case *ast.SelectorExpr:
-		return e.Sel.Name, true
-	}
-	return "", false
 }
 
 // checkerFiles hold the promises in the simulator. What finds a mistake must not know that it is made.
@@ -317,22 +222,6 @@ func TestMistakesAreSimulated(t *testing.T) {
 	}
 	if calls == 0 {
 		t.Error("nobody calls mistake.Of: the rule looks for the wrong name")
-	}
-}
-
-// TestPassiveRooms holds the rooms that the simulator calls in an order of its own to starting nothing and waiting for nothing.
-func TestPassiveRooms(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.test || !slices.Contains([]string{"server/vsr", "server/wire", "server/partition", "server/journal"}, s.dir) {
-			continue
-		}
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			switch n.(type) {
-			case *ast.GoStmt, *ast.SelectStmt:
-				t.Errorf("%v: %s starts no goroutine and holds no select: the node or the simulator calls it; move the loop to package server", s.fset.Position(n.Pos()), s.dir)
-			}
-			return true
-		})
 	}
 }
 

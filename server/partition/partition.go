@@ -2,6 +2,8 @@ package partition
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -72,7 +74,7 @@ func (p *Partition) Handle(in *vsr.Input, frame *wire.Buffer) {
 
 // Close releases every buffer that is held.
 func (p *Partition) Close() {
-	for token := range p.pending {
+	for _, token := range slices.Sorted(maps.Keys(p.pending)) {
 		p.dropPending(token)
 	}
 	for i, b := range p.kept {

@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path"
@@ -72,10 +73,7 @@ func (f *FS) crashNames(rng *rand.Rand, keep float64) {
 			delete(f.durable, name)
 		}
 	}
-	f.names = map[string]*node{}
-	for name, n := range f.durable { // a copy has no order
-		f.names[name] = n
-	}
+	f.names = maps.Clone(f.durable)
 }
 
 // crash leaves in a file what the disk holds and a random part of its dirty pages.

@@ -3,9 +3,10 @@ package faultfs
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -140,7 +141,7 @@ func (f *FS) Remove(name string) error {
 	if err := f.change(VerbRemove, name); err != nil {
 		return pathError("remove", name, err)
 	}
-	if n.dir && len(f.below(f.names, name)) > 0 {
+	if n.dir && len(below(f.names, name)) > 0 {
 		return pathError("remove", name, syscall.ENOTEMPTY)
 	}
 	f.apply(dirOp{from: name, node: n})
@@ -157,12 +158,11 @@ func (f *FS) List(dir string) ([]string, error) {
 		return nil, pathError("list", dir, fs.ErrNotExist)
 	}
 	var names []string
-	for name := range f.names { // sorted below
+	for _, name := range sortedNames(f.names) {
 		if path.Dir(name) == dir || isRoot(dir) && !strings.Contains(name, "/") {
 			names = append(names, path.Base(name))
 		}
 	}
-	sort.Strings(names)
 	return names, nil
 }
 
@@ -217,44 +217,24 @@ func (op dirOp) apply(names map[string]*node) {
 	if !op.node.dir || op.from == "" {
 		return
 	}
-	var moved []string
-	for name := range names {
-		if strings.HasPrefix(name, op.from+"/") {
-			moved = append(moved, name)
-		}
-	}
-	for _, name := range moved {
+	for _, name := range below(names, op.from) {
 		names[op.to+strings.TrimPrefix(name, op.from)] = names[name]
 		delete(names, name)
 	}
 }
 
 // below returns the sorted names under a directory.
-func (f *FS) below(names map[string]*node, dir string) []string {
-	var found []string
-	for name := range names {
-		if strings.HasPrefix(name, dir+"/") {
-			found = append(found, name)
-		}
-	}
-	sort.Strings(found)
-	return found
+func below(names map[string]*node, dir string) []string {
+	return slices.DeleteFunc(sortedNames(names), func(name string) bool { return !strings.HasPrefix(name, dir+"/") })
 }
 
-func sortedNames(names map[string]*node) []string {
-	all := make([]string, 0, len(names))
-	for name := range names {
-		all = append(all, name)
-	}
-	sort.Strings(all)
-	return all
-}
+func sortedNames(names map[string]*node) []string { return slices.Sorted(maps.Keys(names)) }
 
 // count sums the sizes of the files that have a name.
 func (f *FS) count() {
 	f.used = 0
-	for _, n := range f.names { // a sum has no order
-		f.used += n.size
+	for _, name := range sortedNames(f.names) {
+		f.used += f.names[name].size
 	}
 }
 
