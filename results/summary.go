@@ -53,6 +53,8 @@ type Summary struct {
 	// MeasuredNs is the length of the measured phase.
 	MeasuredNs int64 `json:"measured_ns"`
 
+	Cost Cost `json:"cost"`
+
 	Verification []VerifyRound `json:"verification"`
 }
 

@@ -14,6 +14,9 @@ type polledFacts struct {
 
 	// views are those, other than the one in which the load began, in which some node was seen as primary before the quiet phase ended.
 	views map[int64]bool
+
+	// cost is what the nodes used in the measured phase.
+	cost results.CostWatch
 }
 
 // readableFrom is when a node could hold everything at the earliest: load stop, or its last restart if that came later.
@@ -28,8 +31,8 @@ func (r *session) readableFrom(node string, kills []results.Kill) int64 {
 }
 
 // readStatus reads the samples once.
-func (r *session) readStatus(kills []results.Kill) (polledFacts, error) {
-	facts := polledFacts{map[string]*float64{}, map[int64]bool{}}
+func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
+	facts := polledFacts{map[string]*float64{}, map[int64]bool{}, results.CostWatch{FromNs: timeline.WarmupEndNs, ToNs: r.outcome.StopNs}}
 	highest := int64(0)
 	for _, s := range r.finalStatus {
 		if s.CommitOp != nil {
@@ -49,6 +52,7 @@ func (r *session) readStatus(kills []results.Kill) (polledFacts, error) {
 		if err != nil {
 			return facts, fmt.Errorf("read status samples: %w", err)
 		}
+		facts.cost.Add(s)
 		if !s.Up || s.View == nil || s.CommitOp == nil {
 			continue
 		}
@@ -56,7 +60,7 @@ func (r *session) readStatus(kills []results.Kill) (polledFacts, error) {
 		if inRun && s.Role == results.RolePrimary && *s.View != r.firstView {
 			facts.views[*s.View] = true
 		}
-		from := r.readableFrom(s.Node, kills)
+		from := r.readableFrom(s.Node, timeline.Kills)
 		if r.quietEndNs > 0 && s.TNs >= from && *s.CommitOp >= highest && facts.readableMs[s.Node] == nil {
 			facts.readableMs[s.Node] = new(float64(s.TNs-from) / 1e6)
 		}

@@ -84,7 +84,7 @@ func (p *poller) pollNode(ctx context.Context, n *polled) {
 		sample := sampleOf(n.id, status, err)
 		if time.Since(rssAt) >= rssInterval {
 			rssAt = time.Now()
-			sample.RssAnonBytes = rssAnonOf(p.pidOf(n))
+			sampleProcess(&sample, p.pidOf(n))
 		}
 		p.take(n, sample, atNs)
 		select {

@@ -131,7 +131,7 @@ func TestReadableCountsFromALateRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &session{folder: folder, quietEndNs: 3000 * ms, outcome: loadgen.RunOutcome{StopNs: 1000 * ms}, finalStatus: []results.Status{{CommitOp: new(int64(77))}}}
-	facts, err := r.readStatus([]results.Kill{{Node: "n1", AtNs: 500 * ms, RestartNs: new(1600 * ms)}, {Node: "n0", AtNs: 100 * ms, RestartNs: new(200 * ms)}})
+	facts, err := r.readStatus(results.Timeline{Kills: []results.Kill{{Node: "n1", AtNs: 500 * ms, RestartNs: new(1600 * ms)}, {Node: "n0", AtNs: 100 * ms, RestartNs: new(200 * ms)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,10 +47,11 @@ func (r *session) summarize() (results.Summary, error) {
 		acked := m.Acks.Before(r.outcome.StopNs) - m.Acks.Before(timeline.WarmupEndNs)
 		s.BatchesPerS = float64(acked) / (float64(s.MeasuredNs) / 1e9)
 	}
-	seen, err := r.readStatus(timeline.Kills)
+	seen, err := r.readStatus(timeline)
 	if err != nil {
 		r.warn("%v", err)
 	}
+	s.Cost = r.cost(s, &seen.cost)
 	r.countRecoveries(&s, events, timeline, m.Acks, seen)
 	r.describeReplicas(&s, timeline, seen)
 	r.primaryFaults = expectedViewChanges(events)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"rejoin/results"
+)
+
+// sampleProcess adds to a sample what the kernel tells of a node's process; 0 is no process.
+func sampleProcess(sample *results.Status, pid int) {
+	if pid == 0 {
+		return
+	}
+	sample.Pid = pid
+	sample.RssAnonBytes = rssAnonOf(pid)
+	sample.CPUNs = cpuOf(pid)
+	sample.WrittenBytes = writtenOf(pid)
+}
+
+// cpuOf is user and system time of a process, nil if it is gone. The clock of another process has the number that clock_getcpuclockid(3)
+// makes of its pid; it counts nanoseconds, where /proc/PID/stat has hundredths of a second.
+func cpuOf(pid int) *int64 {
+	const schedClock = 2
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid)<<3|schedClock, &t); err != nil {
+		return nil
+	}
+	return new(t.Nano())
+}
+
+// writtenOf is what a process sent to storage, nil if the kernel does not say.
+func writtenOf(pid int) *int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return nil
+	}
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte("write_bytes: ")); ok {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil {
+				return &n
+			}
+		}
+	}
+	return nil
+}
+
+// cost is what the run used, for summary.json.
+func (r *session) cost(s results.Summary, nodes *results.CostWatch) results.Cost {
+	c := results.Cost{NodesCPUNs: nodes.CPUNs(), GeneratorCPUNs: new(r.outcome.Health.CPUNs),
+		AckedMessages: int64(math.Round(s.BatchesPerS*float64(s.MeasuredNs)/1e9)) * int64(r.scenario.BatchMessages)}
+	if !r.run.Found.Tmpfs {
+		c.NodesWrittenBytes = nodes.WrittenBytes()
+	}
+	return c
+}

@@ -1,0 +1,82 @@
+package results
+
+// Cost is what the nodes and the generator used. A pointer is null where it was not measured: a target without processes of its own, a
+// machine that hides it.
+type Cost struct {
+	// NodesCPUNs is user and system time of all nodes, every process of each, in the measured phase (from the end of the warm-up to load
+	// stop). What a process used after its last sample, up to a second, is missing for each kill.
+	NodesCPUNs *int64 `json:"nodes_cpu_ns"`
+	// NodesWrittenBytes is what the nodes sent to storage in the measured phase (write_bytes of /proc/PID/io). Null on a file system in memory.
+	NodesWrittenBytes *int64 `json:"nodes_written_bytes"`
+	// AckedMessages were acknowledged in the measured phase, by the time of the acknowledgement: what the two above are divided by.
+	AckedMessages int64 `json:"acked_messages"`
+	// GeneratorCPUNs is user and system time of the harness over the whole load.
+	GeneratorCPUNs *int64 `json:"generator_cpu_ns"`
+}
+
+// usage follows a counter of one node that begins anew with each of its processes.
+type usage struct {
+	pid       int
+	atNs, was int64
+	sum       float64
+	seen      bool
+}
+
+// add takes the counter's value at a time; what lies in [fromNs, toNs) counts. A new process began at 0.
+func (u *usage) add(pid int, atNs, value, fromNs, toNs int64) {
+	if pid != u.pid {
+		if u.pid != 0 && atNs >= fromNs && atNs < toNs {
+			u.sum += float64(value)
+			u.seen = true
+		}
+		u.pid, u.atNs, u.was = pid, atNs, value
+		return
+	}
+	if inside := min(atNs, toNs) - max(u.atNs, fromNs); inside > 0 { // spread evenly between two samples
+		u.sum += float64(value-u.was) * float64(inside) / float64(atNs-u.atNs)
+		u.seen = true
+	}
+	u.atNs, u.was = atNs, value
+}
+
+// CostWatch sums what nodes used in [FromNs, ToNs) from status samples, which come in order of time for each node.
+type CostWatch struct {
+	FromNs, ToNs int64
+	cpu, written map[string]*usage
+}
+
+// Add takes a sample; those without counters say nothing.
+func (w *CostWatch) Add(s Status) {
+	if w.cpu == nil {
+		w.cpu, w.written = map[string]*usage{}, map[string]*usage{}
+	}
+	for _, c := range []struct {
+		of    map[string]*usage
+		value *int64
+	}{{w.cpu, s.CPUNs}, {w.written, s.WrittenBytes}} {
+		if c.value == nil || s.Pid == 0 {
+			continue
+		}
+		if c.of[s.Node] == nil {
+			c.of[s.Node] = &usage{}
+		}
+		c.of[s.Node].add(s.Pid, s.TNs, *c.value, w.FromNs, w.ToNs)
+	}
+}
+
+// CPUNs and WrittenBytes are the sums over all nodes; nil if no sample told them.
+func (w *CostWatch) CPUNs() *int64        { return sumOf(w.cpu) }
+func (w *CostWatch) WrittenBytes() *int64 { return sumOf(w.written) }
+
+func sumOf(all map[string]*usage) *int64 {
+	var sum *int64
+	for _, u := range all {
+		if u.seen {
+			if sum == nil {
+				sum = new(int64)
+			}
+			*sum += int64(u.sum)
+		}
+	}
+	return sum
+}
