@@ -1,0 +1,71 @@
+package compare
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"rejoin/results"
+)
+
+// Run is what a comparison needs of a run folder.
+type Run struct {
+	Name    string
+	Dir     string
+	Run     results.Run
+	Summary results.Summary
+}
+
+// Load reads a run. The error says in words why the folder holds nothing that can be compared.
+func Load(f results.Folder) (Run, error) {
+	r := Run{Name: f.Name(), Dir: f.Dir}
+	var err error
+	if r.Run, err = f.ReadRun(); err != nil {
+		return r, fmt.Errorf("run %s: %w", r.Name, err)
+	}
+	r.Summary, err = f.ReadSummary()
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("run %s has no summary.json: it goes on or crashed; leave it out", r.Name)
+	}
+	if err != nil {
+		return r, fmt.Errorf("run %s: %w", r.Name, err)
+	}
+	return r, nil
+}
+
+// NoEvidence says why the numbers of a run are no evidence; empty if they are. A run that failed a demand, or lost data, has measured what it
+// measured; one that is invalid or was interrupted has not.
+func (r Run) NoEvidence() string {
+	switch v := r.Summary.Verdict; v {
+	case results.Pass, results.Fail, results.Stuck:
+		return ""
+	case results.Invalid, results.Interrupted:
+		because := "it gives no reason"
+		if len(r.Summary.Reasons) > 0 {
+			because = r.Summary.Reasons[0]
+		}
+		return fmt.Sprintf("is %s: %s", v, because)
+	default:
+		return fmt.Sprintf("has the unknown verdict %q", v)
+	}
+}
+
+func (r Run) ref() Ref {
+	return Ref{Name: r.Name, Dir: r.Dir, Verdict: string(r.Summary.Verdict), Seed: r.Run.Asked.Seed, StartedAt: r.Run.StartedAt}
+}
+
+// overload says whether more was asked for than the target can carry.
+func (r Run) overload() bool {
+	var scenario struct {
+		Overload bool `json:"overload"`
+	}
+	_ = json.Unmarshal(r.Run.Asked.Scenario, &scenario) // a scenario without the field is an ordinary load
+	return scenario.Overload
+}
+
+// kills says whether the run was asked to kill nodes.
+func (r Run) kills() bool {
+	return slices.ContainsFunc(r.Run.Asked.Faults, func(f results.AskedFault) bool { return f.Kind == "kill" })
+}
