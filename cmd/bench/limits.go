@@ -148,11 +148,12 @@ func (c *limitsCommand) stream(context.Context) (string, error) {
 
 // roundTrips sends a frame over loopback and waits for a short answer.
 func roundTrips(ctx context.Context) (string, error) {
-	ports, err := freePorts(1)
+	ports, err := reservePorts(1)
 	if err != nil {
 		return "", err
 	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0]))
+	defer ports.release()
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.numbers[0]))
 	if err != nil {
 		return "", err
 	}

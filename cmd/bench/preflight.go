@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,10 +49,11 @@ func (r *session) preflight(context.Context) error {
 	for _, w := range oldNodes(r.folder) {
 		r.warn("%s", w)
 	}
-	ports, err := freePorts(3 * r.scenario.Nodes)
-	if err != nil {
+	var err error
+	if r.ports, err = reservePorts(3 * r.scenario.Nodes); err != nil {
 		return err
 	}
+	ports := r.ports.numbers
 	r.say.line("preflight: %d cores, %s free on %s, ports %d to %d", r.run.Found.Cores, bytesText(r.run.Found.DiskFreeBytes),
 		r.run.Found.FileSystem, ports[0], ports[len(ports)-1])
 	r.system, err = newBuiltinSystem(r, ports)
@@ -109,23 +109,6 @@ func raiseOpenFiles() error {
 		}
 	}
 	return nil
-}
-
-// freePorts finds ports nobody listens on. Each is probed by binding it as a node would.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for port := portFirst; port <= portLast && len(ports) < n; port++ {
-		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err != nil {
-			continue
-		}
-		listener.Close()
-		ports = append(ports, port)
-	}
-	if len(ports) < n {
-		return nil, fmt.Errorf("only %d of the ports %d to %d are free and %d are needed: other runs or programs hold them; stop those", len(ports), portFirst, portLast, n)
-	}
-	return ports, nil
 }
 
 // oldNodes looks for node processes of runs under the same results folder. Orphans are ended, by their own pid and only if they are ours

@@ -40,20 +40,3 @@ func TestClosedSpawnerStartsNothing(t *testing.T) {
 		t.Error("a closed spawner started a process")
 	}
 }
-
-func TestFreePorts(t *testing.T) {
-	ports, err := freePorts(9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[int]bool{}
-	for _, p := range ports {
-		if p < portFirst || p > portLast || seen[p] {
-			t.Errorf("port %d", p)
-		}
-		seen[p] = true
-	}
-	if _, err := freePorts(portLast - portFirst + 2); err == nil {
-		t.Error("more ports were found than there are")
-	}
-}

@@ -31,6 +31,7 @@ type session struct {
 
 	record *recorder
 	status *results.StatusWriter
+	ports  *ports // nil for a target without nodes
 	system system
 
 	profile   *profiles.Session // nil before the start
@@ -284,10 +285,14 @@ func (r *session) baseline(ctx context.Context) error {
 	return nil
 }
 
-// stop ends what the system runs.
+// stop ends what the system runs, and gives back what it held.
 func (r *session) stop() error {
-	if r.system == nil {
-		return nil
+	var errs []error
+	if r.system != nil {
+		errs = append(errs, r.system.stop())
 	}
-	return r.system.stop()
+	if r.ports != nil {
+		errs = append(errs, r.ports.release())
+	}
+	return errors.Join(errs...)
 }
