@@ -9,7 +9,7 @@ GOBUILD := go build -buildvcs=auto -o
 # tests that have goroutines of their own run there: `make test` runs all of them without it.
 RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
 
-.PHONY: help build test check bench bench-full primary-rejoin sim clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin sim clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -29,6 +29,9 @@ check: ## gofmt, vet, and the race detector on the concurrent packages
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -skip 'Planted|Misses|ListClean' ./cmd/bench
+
+vortex: ## real processes behind fault proxies, killed, stopped, cut off at random, for FOR=5m; SEED=N repeats
+	go test ./cmd/bench -run '^TestVortex$$' -count=1 -timeout 0 -v -vortex.for $(or $(FOR),5m) -vortex.seed $(or $(SEED),0)
 
 bench: build ## run scenario quick: three nodes, each killed once; about 80 s
 	$(BENCH) run quick

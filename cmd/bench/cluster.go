@@ -41,6 +41,9 @@ type cluster struct {
 	// effective is config as JSON in the words of the cluster file, defaults filled in.
 	effective json.RawMessage
 
+	// fileOf is a node's cluster file. All are the same one, but where something stands between nodes.
+	fileOf func(node int) string
+
 	record  *recorder
 	poll    *poller
 	spawn   *spawner
@@ -82,6 +85,7 @@ func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder
 	if c.config, err = server.ParseConfig(text); err != nil {
 		return nil, fmt.Errorf("cluster file of the scenario: %w", err)
 	}
+	c.fileOf = func(int) string { return c.configPath() }
 	if err := os.WriteFile(c.configPath(), text, 0o644); err != nil {
 		return nil, fmt.Errorf("write cluster file: %w", err)
 	}
@@ -118,7 +122,7 @@ func (c *cluster) start(node int) error {
 	if before != nil && before.process.alive() {
 		return fmt.Errorf("start %s: its process %d is still there", results.NodeName(node), before.process.pid)
 	}
-	file, err := filepath.Abs(c.configPath()) // whole, so that a later run knows its own old processes
+	file, err := filepath.Abs(c.fileOf(node)) // whole, so that a later run knows its own old processes
 	if err != nil {
 		return fmt.Errorf("start %s: %w", results.NodeName(node), err)
 	}

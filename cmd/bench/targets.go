@@ -51,15 +51,19 @@ func newBuiltinSystem(r *session, ports []int) (system, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := builtin.Options{Topic: topicName, Durability: r.scenario.Durability}
-	for i, address := range c.clientAddresses() {
-		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
-	}
-	log, err := builtin.New(options)
+	log, err := newBuiltinTarget(r.scenario, c.clientAddresses())
 	if err != nil {
 		return nil, err
 	}
 	return &builtinSystem{cluster: c, log: log, polled: make(chan struct{})}, nil
+}
+
+func newBuiltinTarget(s Scenario, addresses []string) (*builtin.Target, error) {
+	options := builtin.Options{Topic: topicName, Durability: s.Durability}
+	for i, address := range addresses {
+		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
+	}
+	return builtin.New(options)
 }
 
 // start starts all nodes and waits until they agree on a primary and all answer.
