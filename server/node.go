@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -25,6 +26,7 @@ type Options struct {
 	Secret []byte // of the cluster; may be empty on loopback only
 	Token  string // bearer token of the client and admin planes; may be empty on loopback only
 	Logger *slog.Logger
+	Flight io.WriterTo // writes the last seconds of the execution trace, for the admin plane; nil: none are kept
 }
 
 // ErrFenced is wrapped by Run's error when the node stopped because it could not keep a promise.
@@ -108,7 +110,7 @@ func (n *node) furnish(o Options) (err error) {
 			n.groups = append(n.groups, newGroup(n, uint32(len(n.groups)), n.config.Topics[t], p))
 		}
 	}
-	return n.listen(o.Secret)
+	return n.listen(o)
 }
 
 // peerQueueFrames may wait for a peer that is slow.
@@ -126,19 +128,20 @@ func (n *node) poolBuffers() int {
 	return min(one+(n.config.Partitions()-1)*one/2+(len(n.config.Nodes)-1)*peerQueueFrames+n.config.Limits.ClientConnections+256, poolBuffersLimit)
 }
 
-func (n *node) listen(secret []byte) (err error) {
+func (n *node) listen(o Options) (err error) {
 	nodes := make([]peer.Node, len(n.config.Nodes))
 	for i, c := range n.config.Nodes {
 		nodes[i] = peer.Node{ID: fmt.Sprint(c.ID), Dial: c.Dial.Peer}
 	}
 	own := n.config.Nodes[n.id].Listen
 	n.network, err = peer.New(peer.Options{Self: n.id, Nodes: nodes, Groups: len(n.groups), Listen: own.Peer, ClusterID: n.config.ClusterID(),
-		FixedDigest: n.config.FixedDigest(), Secret: secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
+		FixedDigest: n.config.FixedDigest(), Secret: o.Secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
 		Pool: n.pool, Handler: n, Logger: n.log, BulkBytesPerSecondMax: n.config.Limits.TransferBytesPerSMax})
 	if err != nil {
 		return err
 	}
-	n.admin, err = api.NewAdminPlane(api.AdminOptions{Address: own.Admin, Token: n.token, Node: n, Events: n.recorder, Metrics: n.metrics.handler()})
+	n.admin, err = api.NewAdminPlane(api.AdminOptions{Address: own.Admin, Token: n.token, Node: n, Events: n.recorder, Metrics: n.metrics.handler(),
+		Flight: o.Flight})
 	return err
 }
 

@@ -28,6 +28,7 @@ type AdminOptions struct {
 	Node    Node
 	Events  EventSource
 	Metrics http.Handler // answers GET /metrics; nil: there are none
+	Flight  io.WriterTo  // writes the last seconds of the execution trace; nil: none are kept
 
 	ShutdownGrace time.Duration // 0: 2 s
 }
@@ -43,11 +44,11 @@ const (
 
 // AdminPlane serves operators. It can look, not touch: no call of it stops a node or breaks anything.
 type AdminPlane struct {
-	options   AdminOptions
-	token     bearer
-	listener  *listener
-	server    *http.Server
-	capturing atomic.Bool // a profile over time is being taken
+	options  AdminOptions
+	token    bearer
+	listener *listener
+	server   *http.Server
+	capture  atomic.Pointer[context.CancelFunc] // ends the profile over time that is being taken; nil: none is
 }
 
 // adminRoutes are the exact paths; those of profiles are in adminProfiles.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
@@ -16,6 +18,12 @@ const (
 )
 
 const profilesPath = "/debug/pprof/"
+
+// Names beside those of profiles: what they do is ours, not net/http/pprof's.
+const (
+	cutName    = "cut"
+	flightName = "flight"
+)
 
 // adminProfiles are the profiles by name. Those marked take time to be taken, also without ?seconds=.
 func adminProfiles() map[string]struct {
@@ -46,6 +54,8 @@ func (a *AdminPlane) mountProfiles(mux *http.ServeMux) {
 	for name, profile := range adminProfiles() {
 		mux.Handle(profilesPath+name, a.bounded(profile.handler, profile.timed))
 	}
+	mux.HandleFunc(profilesPath+cutName, a.cutCapture)
+	mux.HandleFunc(profilesPath+flightName, a.flight)
 	mux.HandleFunc(profilesPath, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != profilesPath {
 			answerAdmin(w, http.StatusNotFound, "not_found", "there is no such profile")
@@ -68,15 +78,49 @@ func (a *AdminPlane) bounded(profile http.Handler, timed bool) http.Handler {
 			return
 		}
 		if takes > 0 {
-			if !a.capturing.CompareAndSwap(false, true) {
+			ctx, cut := context.WithCancel(r.Context())
+			defer cut()
+			if !a.capture.CompareAndSwap(nil, &cut) {
 				answerAdmin(w, http.StatusConflict, "capture_running", "another profile is being captured; there is one at a time, try again when it has ended")
 				return
 			}
-			defer a.capturing.Store(false)
+			defer a.capture.Store(nil)
+			if timed { // a difference of two snapshots that ends early is an error there
+				r = r.WithContext(ctx)
+			}
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(takes + adminAnswerTimeout))
 		profile.ServeHTTP(w, r)
 	})
+}
+
+// cutCapture ends the profile over time that is being taken: its own request is answered at once, with what there is. So a caller who
+// learns meanwhile that something else begins need not mix the two.
+func (a *AdminPlane) cutCapture(w http.ResponseWriter, _ *http.Request) {
+	cut := a.capture.Load()
+	if cut == nil {
+		answerAdmin(w, http.StatusConflict, "no_capture", "no profile over time is being captured")
+		return
+	}
+	(*cut)()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// flight answers the last seconds of the execution trace. They are written to memory first: a client that reads slowly would otherwise keep
+// others from the recorder, and a failure half-way could not be told any more.
+func (a *AdminPlane) flight(w http.ResponseWriter, _ *http.Request) {
+	if a.options.Flight == nil {
+		answerAdmin(w, http.StatusConflict, "no_flight", "this node keeps no flight record; it was started without that profile mode")
+		return
+	}
+	var trace bytes.Buffer
+	if _, err := a.options.Flight.WriteTo(&trace); err != nil {
+		answerAdmin(w, http.StatusServiceUnavailable, "busy", "the flight record cannot be taken now: "+err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(trace.Bytes())
 }
 
 func captureTime(seconds []string, timed bool) (takes time.Duration, ok bool) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -221,7 +222,7 @@ func TestProfilesAreBoundedAndOneAtATime(t *testing.T) {
 	}
 	first := make(chan answered)
 	go func() { first <- s.do(t, "GET", "/debug/pprof/profile?seconds=1") }()
-	for !s.capturing.Load() {
+	for s.capture.Load() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	for _, path := range []string{"profile?seconds=1", "profile", "trace", "heap?seconds=1"} {
@@ -237,6 +238,57 @@ func TestProfilesAreBoundedAndOneAtATime(t *testing.T) {
 	}
 	if a := s.do(t, "GET", "/debug/pprof/"); a.status != 200 || !strings.Contains(string(a.body), "heap") {
 		t.Errorf("%d", a.status)
+	}
+}
+
+// A capture that is cut answers at once with what there is, and the next one may begin.
+func TestACaptureCanBeCut(t *testing.T) {
+	s := startAdmin(t, nil)
+	if a := s.do(t, "GET", "/debug/pprof/cut"); a.status != 409 || a.json["error"] != "no_capture" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	for _, name := range []string{"profile", "trace"} {
+		began := time.Now()
+		capture := make(chan answered)
+		go func() { capture <- s.do(t, "GET", "/debug/pprof/"+name+"?seconds=60") }()
+		for s.capture.Load() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if a := s.do(t, "GET", "/debug/pprof/cut"); a.status != 204 {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		if a := <-capture; a.status != 200 || len(a.body) < 100 || time.Since(began) > 30*time.Second {
+			t.Errorf("%s: %d, %d bytes after %v", name, a.status, len(a.body), time.Since(began))
+		}
+	}
+}
+
+// brokenFlight fails after its first bytes.
+type brokenFlight struct{}
+
+func (brokenFlight) WriteTo(w io.Writer) (int64, error) {
+	n, _ := w.Write([]byte("half a trace"))
+	return int64(n), errors.New("a snapshot is being taken already")
+}
+
+func TestFlight(t *testing.T) {
+	without := startAdmin(t, nil)
+	if a := without.do(t, "GET", "/debug/pprof/flight"); a.status != 409 || a.json["error"] != "no_flight" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	with := startAdmin(t, func(o *AdminOptions) { o.Flight = bytes.NewReader([]byte("go 1.26 trace and so on")) })
+	if a := with.do(t, "GET", "/debug/pprof/flight"); a.status != 200 || !strings.HasPrefix(string(a.body), "go 1.26 trace") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	broken := startAdmin(t, func(o *AdminOptions) { o.Flight = brokenFlight{} })
+	if a := broken.do(t, "GET", "/debug/pprof/flight"); a.status != 503 || strings.Contains(string(a.body), "half a trace") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	guarded := startAdmin(t, func(o *AdminOptions) { o.Token, o.Flight = "a-token-of-some-length", brokenFlight{} })
+	for _, path := range []string{"/debug/pprof/flight", "/debug/pprof/cut"} {
+		if a := guarded.do(t, "GET", path); a.status != 401 {
+			t.Errorf("%s: %d", path, a.status)
+		}
 	}
 }
 

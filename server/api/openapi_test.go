@@ -109,7 +109,7 @@ func TestDescriptionNamesEveryRouteOfTheAdminPlane(t *testing.T) {
 func TestDescriptionNamesEveryErrorCode(t *testing.T) {
 	for _, code := range []string{"malformed", "unauthorized", "not_found", "method_not_allowed", "too_large", "unsupported_media_type", "busy",
 		"too_many_waiting", "timeout", "not_primary", "disk_full", "request_differs", "request_superseded", "session_evicted", "unknown", "fenced",
-		"below_earliest", "unreadable", "forbidden", "capture_running"} {
+		"below_earliest", "unreadable", "forbidden", "capture_running", "no_capture", "no_flight"} {
 		if !strings.Contains(string(openAPI), "`"+code+"`") {
 			t.Errorf("%s is not described", code)
 		}
