@@ -14,11 +14,19 @@ type Lost struct {
 
 // Captured is what a node's profiles cover and what they do not.
 type Captured struct {
-	Node    string
-	Windows []Window // on disk, in order of time
-	Lost    []Lost   // under way when the node died, or refused
-	// CutOff is 1 if the end of the capture ended a window as well; it is neither whole nor lost.
+	Node string
+	// Windows are CPU windows on disk, in order of time; their duration is at most what is said here.
+	Windows   []Window
+	Snapshots []Snapshot // on disk, in order of time
+	Lost      []Lost     // under way when the node died, or refused
+	// CutOff is 1 if the end of the capture took a window with it that could not be saved any more; it is not counted as lost.
 	CutOff int
+}
+
+// Snapshot is a moment in which what a process holds or has counted was written.
+type Snapshot struct {
+	Kind Kind
+	Window
 }
 
 // LostWindows counts what was being taken and is not there.
@@ -48,9 +56,13 @@ type logbook struct {
 	unbroken bool
 }
 
-func (b *logbook) took(w Window) {
+func (b *logbook) took(kind Kind, w Window) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if kind != CPU {
+		b.state.Snapshots = append(b.state.Snapshots, Snapshot{kind, w})
+		return
+	}
 	b.state.Windows = append(b.state.Windows, w)
 	b.unbroken = false
 }
@@ -76,5 +88,6 @@ func (b *logbook) cutOff() {
 func (b *logbook) report() Captured {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Captured{Node: b.node, Windows: slices.Clone(b.state.Windows), Lost: slices.Clone(b.state.Lost), CutOff: b.state.CutOff}
+	return Captured{Node: b.node, Windows: slices.Clone(b.state.Windows), Snapshots: slices.Clone(b.state.Snapshots),
+		Lost: slices.Clone(b.state.Lost), CutOff: b.state.CutOff}
 }

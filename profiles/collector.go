@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,6 +15,10 @@ const (
 	retryAfterDefault = 200 * time.Millisecond
 	// answerGrace is how long after the end of its window an answer may come; a stopped node never answers.
 	answerGrace = 5 * time.Second
+	// endGrace is how long the end of the capture waits for the last window, and cutGrace a cut for its answer.
+	endGrace = time.Second
+	cutGrace = 250 * time.Millisecond
+	cutAgain = 5 * time.Millisecond
 	// refusalBytesMax bounds what is quoted of a refusal.
 	refusalBytesMax = 200
 )
@@ -34,16 +34,20 @@ type CollectorOptions struct {
 	Dir   string // the run's profiles folder; must exist
 	Nodes []NodeAddress
 	Token string // of the admin planes; empty: none
-	// Role tells a node's role now; nil: results.RoleUnknown. It and NowNs are called by one goroutine a node.
+	// Role tells a node's role now; nil: results.RoleUnknown. It and NowNs are called by several goroutines.
 	Role func(node string) string
 	// NowNs is the run's time axis: nanoseconds of the monotonic clock since its start. Required.
 	NowNs func() int64
 	// Window is the length of one profile, in whole seconds; 0: 2 s. A node that dies takes at most one with it.
 	Window time.Duration
+	// Borders end windows early; nil: there are none.
+	Borders *Borders
+	// Snapshots (Heap, Mutex, Block, Goroutine) are pulled beside, at the beginning and the end of each window.
+	Snapshots []Kind
+	// NoCPU leaves the CPU profile to somebody else and pulls only the snapshots.
+	NoCPU bool
 	// RetryAfter is the pause after a failed try; 0: 200 ms.
 	RetryAfter time.Duration
-	// Go is the nodes' Go version; empty: this process's, since nodes are the same binary.
-	Go string
 }
 
 func (o *CollectorOptions) complete() error {
@@ -52,9 +56,6 @@ func (o *CollectorOptions) complete() error {
 	}
 	if o.RetryAfter == 0 {
 		o.RetryAfter = retryAfterDefault
-	}
-	if o.Go == "" {
-		o.Go = runtime.Version()
 	}
 	if o.Role == nil {
 		o.Role = unknownRole
@@ -76,11 +77,12 @@ func (o *CollectorOptions) complete() error {
 		}
 		seen[n.Name] = true
 	}
-	return nil
+	return checkSnapshots(o.Snapshots)
 }
 
 // Collector pulls CPU profiles of nodes that may be killed at any time, in windows, back to back and one at a time a process, because the
-// runtime has one CPU profile. Each window is on disk before the next begins.
+// runtime has one CPU profile. Each window is on disk before the next begins, as it came: reading it is left for after the load, because the
+// process that pulls is the one that measures.
 type Collector struct {
 	options CollectorOptions
 	client  *http.Client
@@ -104,9 +106,13 @@ func NewCollector(o CollectorOptions) (*Collector, error) {
 	return c, nil
 }
 
-// Run captures until ctx is done and returns then, or at once if a window cannot be written: a disk that is full does not become less so.
+// Run captures until ctx is done, which ends the last windows early and keeps them, or until a window cannot be written: a disk that is
+// full does not become less so. It returns a second after ctx is done at the latest, then without the windows of nodes that do not answer.
 // End it before nodes are stopped cleanly: a node that is being profiled has a request to finish.
 func (c *Collector) Run(ctx context.Context) error {
+	if err := makeWindowsDir(c.options.Dir); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make([]error, len(c.nodes))
@@ -134,33 +140,31 @@ func (c *Collector) Captured() []Captured {
 // follow takes window after window of one node, through its deaths and restarts.
 func (c *Collector) follow(ctx context.Context, node NodeAddress, book *logbook) error {
 	for ctx.Err() == nil {
-		w := Window{FromNs: c.options.NowNs(), Role: c.options.Role(node.Name)}
-		data, err := c.pull(ctx, node.Admin, fmt.Sprintf("profile?seconds=%d", c.options.Window/time.Second))
-		w.ToNs = c.options.NowNs()
-		if after := c.options.Role(node.Name); after != w.Role {
-			w.Role = RoleMixed
+		if err := c.snapshots(ctx, node, book); err != nil {
+			return err
 		}
-		var p *Profile
-		if err == nil {
-			p, err = stamp(data, node.Name, CPU, c.options.Go, w)
-		}
+		data, w, err := c.window(ctx, node)
 		switch {
 		case err == nil:
-			if err := writeWindow(windowPath(c.options.Dir, node.Name, CPU, w.FromNs), p); err != nil {
+			w.DurationNs = w.ToNs - w.FromNs
+			if err := writeWindow(windowPath(c.options.Dir, node.Name, CPU, w), data); err != nil {
 				return err
 			}
-			book.took(p.meta.Windows[0])
+			book.took(CPU, w)
+			continue
+		case errors.Is(err, errNotAsked):
 			continue
 		case ctx.Err() != nil:
 			book.cutOff()
-			return nil
 		case errors.Is(err, errDown): // nothing was under way
 		default:
 			book.lost(w.FromNs, w.ToNs, err.Error())
 		}
 		pause(ctx, c.options.RetryAfter)
 	}
-	return nil
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+	defer cancel()
+	return c.snapshots(ending, node, book)
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -175,41 +179,11 @@ func pause(ctx context.Context, d time.Duration) {
 // errDown: there was no process to ask.
 var errDown = errors.New("the node is down")
 
+// errRefused: there was an answer, and it was no.
+var errRefused = errors.New("the node refused")
+
+// errNotAsked: the CPU profile belongs to somebody else.
+var errNotAsked = errors.New("no CPU profile is wanted")
+
 // errDied stands for the many ways in which a connection can end.
 var errDied = errors.New("the node ended while it was profiled")
-
-func (c *Collector) pull(ctx context.Context, admin, what string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/debug/pprof/"+what, nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask for a profile: %w", err)
-	}
-	if c.options.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.options.Token)
-	}
-	answer, err := c.client.Do(request)
-	if err != nil {
-		return nil, c.outcome(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, refusalBytesMax))
-		return nil, fmt.Errorf("the node refused with status %d: %s", answer.StatusCode, strings.TrimSpace(string(text)))
-	}
-	data, err := io.ReadAll(io.LimitReader(answer.Body, fileBytesMax+1))
-	if err != nil {
-		return nil, c.outcome(err)
-	}
-	return data, nil
-}
-
-func (c *Collector) outcome(err error) error {
-	var op *net.OpError
-	var timeout net.Error
-	switch {
-	case errors.As(err, &op) && op.Op == "dial":
-		return errDown
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Errorf("the node did not answer within %v of the end of the window", answerGrace)
-	}
-	return errDied
-}

@@ -21,6 +21,9 @@ const (
 	recordsMax = 1 << 17
 )
 
+// gzipMagic begins a gzipped file.
+var gzipMagic = []byte{0x1f, 0x8b}
+
 // decode reads a gzipped or plain pprof file. The older text formats are not read: nothing of ours writes them.
 func decode(data []byte) (*profile.Profile, error) {
 	if len(data) == 0 {
@@ -29,7 +32,7 @@ func decode(data []byte) (*profile.Profile, error) {
 	if len(data) > fileBytesMax {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, fileBytesMax)
 	}
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+	if bytes.HasPrefix(data, gzipMagic) {
 		var err error
 		if data, err = gunzip(data); err != nil {
 			return nil, err

@@ -103,9 +103,9 @@ func TestDeletedIsDropped(t *testing.T) {
 
 func TestMetaSurvivesAFile(t *testing.T) {
 	pb := synthetic(Contention, stacks{"main": 1})
-	pb.Comments = []string{"by somebody else", "rejoin.node=old", "rejoin.future=1", "rejoin.window=nonsense", "rejoin.window=5,4,1,x"}
+	pb.Comments = []string{"by somebody else", "rejoin.node=old", "rejoin.future=1", "rejoin.window=nonsense", "rejoin.window=5,4,1,0,0,x"}
 	want := Meta{Node: "n1", Kind: Mutex, Phase: "steady", Go: "go1.26.8", Rate: 5, Since: true,
-		Windows: []Window{{FromNs: -3, ToNs: 4, DurationNs: 6, Role: "primary"}, {FromNs: 5, ToNs: 9, Role: "a,b"}}}
+		Windows: []Window{{FromNs: -3, ToNs: 4, DurationNs: 6, AckedBatches: 2, AckedMessages: 200, Role: "primary"}, {FromNs: 5, ToNs: 9, Role: "a,b"}}}
 	path := filepath.Join(t.TempDir(), "x.pb.gz")
 	if err := newProfile(pb, want).WriteFile(path); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,8 @@ func TestOfRole(t *testing.T) {
 	pb.Sample[0].Label = map[string][]string{LabelRole: {"primary"}}
 	pb.Sample[1].Label = map[string][]string{LabelRole: {"backup"}}
 	pb.DurationNanos = 9
-	p := newProfile(pb, Meta{Kind: CPU, Windows: []Window{{0, 5, 4, "primary"}, {5, 9, 3, "backup"}, {9, 12, 2, "primary"}}})
+	p := newProfile(pb, Meta{Kind: CPU, Windows: []Window{{FromNs: 0, ToNs: 5, DurationNs: 4, Role: "primary"}, {FromNs: 5, ToNs: 9, DurationNs: 3, Role: "backup"},
+		{FromNs: 9, ToNs: 12, DurationNs: 2, Role: "primary"}}})
 	got := p.OfRole("primary")
 	if got.Samples() != 10 || got.DurationNs() != 6 || len(got.Meta().Windows) != 2 {
 		t.Errorf("%d samples, %d ns, %+v", got.Samples(), got.DurationNs(), got.Meta())

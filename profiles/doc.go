@@ -4,17 +4,18 @@
 //	Start         one profile of this process, from now to Stop, in one file: for the harness and for nodes that end cleanly
 //	Collector     windows of CPU time pulled from nodes that may be killed; each is on disk before the next begins
 //	OwnWindows    the same windows of this process
-//	MergeWindows  windows -> one profile per node and phase
+//	MergeWindows  windows -> one profile per source, kind and phase
 //	Since         two snapshots of one process -> what happened between them
 //	Compare       two profiles -> cost per second and per acknowledged message, by function
 //	FlameGraph, DiffFlameGraph, DiffCommand   the same for the eye, and for `go tool pprof`
 //
 // # Files
 //
-// All are ordinary gzipped pprof files. What Rejoin knows about one stands in its comments (`go tool pprof -comments`), see Meta:
+// All are ordinary gzipped pprof files. What Rejoin knows about a merged one stands in its comments (`go tool pprof -comments`, see Meta),
+// what it knows about a window in its name.
 //
-//	n0-cpu-12000000000.pb.gz   a window of n0 that began 12 s after the start of the run
-//	n0-cpu-steady.pb.gz        all windows of n0 that lie wholly in phase steady
+//	windows/n0-cpu-12000000000-14000000000-primary.pb.gz   a window of n0 from 12 to 14 s after the start of the run, as it came
+//	n0-cpu-steady.pb.gz                                     all windows of n0 that belong to phase steady
 //
 // Samples carry the labels node, role and phase, so that one file answers by `-tagfocus`.
 //
@@ -31,5 +32,5 @@
 //
 // # Goroutines
 //
-// Collector.Run starts one a node and waits for them. Nothing else starts any.
+// Collector.Run starts one a node, and one for each window under way, and waits for them. Nothing else starts any.
 package profiles

@@ -124,10 +124,7 @@ func TestAKilledNodeLeavesItsWindows(t *testing.T) {
 	if len(got.Lost) != 1 || got.Lost[0].Reason != errDied.Error() || got.Lost[0].FromNs < got.Windows[0].ToNs {
 		t.Errorf("%+v", got)
 	}
-	p, err := ReadFile(windowPath(dir, "n0", CPU, got.Windows[0].FromNs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := windowsIn(t, dir)[0]
 	if p.Samples() == 0 || !strings.Contains(p.pb.String(), "burn") {
 		t.Errorf("%d samples, none in burn:\n%s", p.Samples(), p.pb)
 	}

@@ -22,7 +22,7 @@ func Merge(all ...*Profile) (*Profile, error) {
 			if err := fit(other, p); err != nil {
 				return nil, fmt.Errorf("merge profiles: numbers %d and %d: %w", j+1, i+1, err)
 			}
-			if p.Kind().snapshot() && p.meta.Node != "" && p.meta.Node == other.meta.Node {
+			if p.Kind().snapshot() && !p.meta.Since && p.meta.Node != "" && p.meta.Node == other.meta.Node {
 				return nil, fmt.Errorf("merge profiles: %w: numbers %d and %d are both of kind %s of %s, which counts since the process began; use the difference of the two",
 					ErrUnlike, j+1, i+1, p.Kind(), p.meta.Node)
 			}

@@ -10,8 +10,8 @@ import (
 
 func TestMergeAdds(t *testing.T) {
 	a, b := of(t, CPU, stacks{"main;x": 10, "main;y": 1}), of(t, CPU, stacks{"main;x": 5, "main;z": 7})
-	a.meta = Meta{Node: "n0", Kind: CPU, Go: "go1.26.8", Windows: []Window{{5, 9, 3, "backup"}}}
-	b.meta = Meta{Node: "n0", Kind: CPU, Go: "go1.26.8", Windows: []Window{{1, 4, 2, "primary"}}}
+	a.meta = Meta{Node: "n0", Kind: CPU, Go: "go1.26.8", Windows: []Window{{FromNs: 5, ToNs: 9, DurationNs: 3, Role: "backup"}}}
+	b.meta = Meta{Node: "n0", Kind: CPU, Go: "go1.26.8", Windows: []Window{{FromNs: 1, ToNs: 4, DurationNs: 2, Role: "primary"}}}
 	got, err := Merge(a, b)
 	if err != nil {
 		t.Fatal(err)

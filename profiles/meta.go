@@ -12,10 +12,13 @@ import (
 
 // Window is a stretch of time in which a profile was taken.
 type Window struct {
-	// FromNs and ToNs lie on the run's time axis and outside the capture: it began after FromNs and had ended by ToNs.
+	// FromNs and ToNs lie on the run's time axis: when the capture was asked for, and when it was to end or was ended. The runtime answers up
+	// to 100 ms later, and samples nothing meanwhile.
 	FromNs, ToNs int64
 	// DurationNs is how long the profiler itself ran; at most ToNs - FromNs.
 	DurationNs int64
+	// AckedBatches and AckedMessages were acknowledged in it; 0 if nobody counted.
+	AckedBatches, AckedMessages int64
 	// Role is the node's at both ends; RoleMixed if it changed.
 	Role string
 }
@@ -30,7 +33,7 @@ const RoleMixed = "mixed"
 //	rejoin.phase=steady                                  merged profiles only
 //	rejoin.go=go1.26.8
 //	rejoin.rate=1                                        of mutex, block and mem profiles: the setting that was in force
-//	rejoin.window=<from ns>,<to ns>,<duration ns>,<role> one each
+//	rejoin.window=<from ns>,<to ns>,<duration ns>,<acked batches>,<acked messages>,<role>   one each
 //	rejoin.since=true                                    the difference of two snapshots of one process
 type Meta struct {
 	Node    string
@@ -60,7 +63,7 @@ func (m Meta) comments(foreign []string) []string {
 		add("rate", strconv.FormatInt(m.Rate, 10))
 	}
 	for _, w := range m.Windows {
-		add("window", fmt.Sprintf("%d,%d,%d,%s", w.FromNs, w.ToNs, w.DurationNs, w.Role))
+		add("window", fmt.Sprintf("%d,%d,%d,%d,%d,%s", w.FromNs, w.ToNs, w.DurationNs, w.AckedBatches, w.AckedMessages, w.Role))
 	}
 	if m.Since {
 		add("since", "true")
@@ -100,19 +103,41 @@ func readMeta(comments []string) Meta {
 }
 
 func readWindow(text string) (Window, bool) {
-	parts := strings.SplitN(text, ",", 4)
-	if len(parts) != 4 {
+	var n [5]int64
+	parts := strings.SplitN(text, ",", len(n)+1)
+	if len(parts) != len(n)+1 {
 		return Window{}, false
 	}
-	var n [3]int64
 	for i := range n {
 		var err error
 		if n[i], err = strconv.ParseInt(parts[i], 10, 64); err != nil {
 			return Window{}, false
 		}
 	}
-	w := Window{FromNs: n[0], ToNs: n[1], DurationNs: n[2], Role: parts[3]}
-	return w, w.ToNs >= w.FromNs && w.DurationNs >= 0
+	w := Window{FromNs: n[0], ToNs: n[1], DurationNs: n[2], AckedBatches: n[3], AckedMessages: n[4], Role: parts[5]}
+	return w, w.ToNs >= w.FromNs && w.DurationNs >= 0 && w.AckedBatches >= 0 && w.AckedMessages >= 0
+}
+
+// Acked is what was acknowledged in all windows together.
+func (m Meta) Acked() (batches, messages int64) {
+	for _, w := range m.Windows {
+		batches += w.AckedBatches
+		messages += w.AckedMessages
+	}
+	return batches, messages
+}
+
+// Role is the one that all windows have; "" if they differ or there are none.
+func (m Meta) Role() string {
+	for _, w := range m.Windows {
+		if w.Role != m.Windows[0].Role {
+			return ""
+		}
+	}
+	if len(m.Windows) == 0 {
+		return ""
+	}
+	return m.Windows[0].Role
 }
 
 func sortWindows(all []Window) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/pprof"
 	"time"
 
@@ -20,6 +19,12 @@ type OwnOptions struct {
 	NowNs func() int64 // the run's time axis; required
 	// Window is the length of one profile; 0: 2 s.
 	Window time.Duration
+	// Borders end windows early; nil: there are none.
+	Borders *Borders
+	// Snapshots (Heap, Mutex, Block, Goroutine) are taken beside, at the beginning and the end of each window.
+	Snapshots []Kind
+	// NoCPU leaves the CPU profile to somebody else and takes only the snapshots.
+	NoCPU bool
 }
 
 func unknownRole(string) string { return results.RoleUnknown }
@@ -44,40 +49,87 @@ func (o *OwnOptions) complete() error {
 	case o.Window < 0:
 		return fmt.Errorf("own profile windows: a negative length (%v)", o.Window)
 	}
+	return checkSnapshots(o.Snapshots)
+}
+
+func checkSnapshots(kinds []Kind) error {
+	for _, k := range kinds {
+		if !k.snapshot() || k == Contention {
+			return fmt.Errorf("profile windows: there is no snapshot of kind %q", k)
+		}
+	}
 	return nil
 }
 
-// OwnWindows takes CPU profiles of this process until ctx is done, which ends the last window early and keeps it. ErrRunning: something
-// else profiles this process, for instance Start.
+// OwnWindows takes CPU profiles of this process until ctx is done, which ends the last window early and keeps it, as a border does.
+// ErrRunning: something else profiles this process, for instance Start.
 func OwnWindows(ctx context.Context, o OwnOptions) (Captured, error) {
 	if err := o.complete(); err != nil {
 		return Captured{}, err
 	}
+	if err := makeWindowsDir(o.Dir); err != nil {
+		return Captured{}, err
+	}
 	book := &logbook{node: o.Name}
 	for ctx.Err() == nil {
+		if err := o.snapshots(book); err != nil {
+			return book.report(), err
+		}
 		if err := ownWindow(ctx, o, book); err != nil {
 			return book.report(), fmt.Errorf("own profile window: %w", err)
 		}
 	}
-	return book.report(), nil
+	err := o.snapshots(book)
+	return book.report(), err
 }
 
+// ownWindow writes what the runtime gives, as it comes: it is read after the load.
 func ownWindow(ctx context.Context, o OwnOptions, book *logbook) error {
+	if o.NoCPU {
+		awaitEnd(ctx, o.Borders.wait(), o.Window)
+		return nil
+	}
 	var data bytes.Buffer
+	border := o.Borders.wait()
 	w := Window{FromNs: o.NowNs(), Role: o.Role}
 	if err := pprof.StartCPUProfile(&data); err != nil {
 		return fmt.Errorf("%w: %w", ErrRunning, err)
 	}
-	pause(ctx, o.Window)
+	awaitEnd(ctx, border, o.Window)
+	w.ToNs = o.NowNs() // sampling ends here; the runtime needs up to 100 ms to say what it saw
 	pprof.StopCPUProfile()
-	w.ToNs = o.NowNs()
-	p, err := stamp(data.Bytes(), o.Name, CPU, runtime.Version(), w)
-	if err != nil {
+	w.DurationNs = w.ToNs - w.FromNs
+	if err := writeWindow(windowPath(o.Dir, o.Name, CPU, w), data.Bytes()); err != nil {
 		return err
 	}
-	if err := writeWindow(windowPath(o.Dir, o.Name, CPU, w.FromNs), p); err != nil {
-		return err
+	book.took(CPU, w)
+	return nil
+}
+
+// awaitEnd waits for the end of a window.
+func awaitEnd(ctx context.Context, border <-chan struct{}, length time.Duration) {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-border:
+	case <-timer.C:
 	}
-	book.took(p.meta.Windows[0])
+}
+
+// snapshots writes what this process has counted since it began.
+func (o *OwnOptions) snapshots(book *logbook) error {
+	for _, kind := range o.Snapshots {
+		var data bytes.Buffer
+		w := Window{FromNs: o.NowNs(), Role: o.Role}
+		if err := pprof.Lookup(string(kind)).WriteTo(&data, 0); err != nil {
+			return fmt.Errorf("own %s snapshot: %w", kind, err)
+		}
+		w.ToNs = o.NowNs()
+		if err := writeWindow(windowPath(o.Dir, o.Name, kind, w), data.Bytes()); err != nil {
+			return err
+		}
+		book.took(kind, w)
+	}
 	return nil
 }

@@ -19,12 +19,16 @@ func putWindow(t *testing.T, dir, node string, from, to int64, samples int64) st
 	t.Helper()
 	pb := synthetic(CPU, stacks{"main;work": samples})
 	pb.DurationNanos = to - from
-	p, err := stamp(encoded(t, pb), node, CPU, "go1.26.8", Window{FromNs: from, ToNs: to, Role: "backup"})
-	if err != nil {
+	return putFile(t, dir, node, Window{FromNs: from, ToNs: to, Role: "backup"}, encoded(t, pb))
+}
+
+func putFile(t *testing.T, dir, node string, w Window, data []byte) string {
+	t.Helper()
+	if err := makeWindowsDir(dir); err != nil {
 		t.Fatal(err)
 	}
-	path := windowPath(dir, node, CPU, from)
-	if err := writeWindow(path, p); err != nil {
+	path := windowPath(dir, node, CPU, w)
+	if err := writeWindow(path, data); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -44,16 +48,18 @@ func TestWindowsAreMergedByNodeAndPhase(t *testing.T) {
 	}
 	putWindow(t, dir, "n1", 10*second, 20*second, 99) // touches both borders from inside
 	putWindow(t, dir, "n2", -2*second, 0, 500)        // before the run
-	got, err := MergeWindows(MergeOptions{Dir: dir, PhaseOf: tenTwenty()})
+	acked := func(from, to int64) (int64, int64) { return (to - from) / second, 100 * (to - from) / second }
+	got, err := MergeWindows(MergeOptions{Dir: dir, PhaseOf: tenTwenty(), Acked: acked})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := func(phase string) string { return filepath.Join(dir, "n0-cpu-"+phase+".pb.gz") }
 	want := []Merged{
-		{Node: "n0", Phase: results.Warmup, Windows: 4, Samples: 240, DurationNs: 8 * second, Path: path("warmup")},
-		{Node: "n0", Phase: results.Steady, Windows: 4, Samples: 240, DurationNs: 8 * second, Path: path("steady")},
-		{Node: "n0", Phase: results.Outage, Windows: 4, Samples: 240, DurationNs: 8 * second, Path: path("outage")},
-		{Node: "n1", Phase: results.Steady, Windows: 1, Samples: 99, DurationNs: 10 * second, NoData: "no data: 99 samples, and 100 are the least that say anything"},
+		{Node: "n0", Kind: CPU, Phase: results.Warmup, Role: "backup", Windows: 4, Samples: 240, DurationNs: 8 * second, AckedBatches: 8, AckedMessages: 800, Path: path("warmup")},
+		{Node: "n0", Kind: CPU, Phase: results.Steady, Role: "backup", Windows: 4, Samples: 240, DurationNs: 8 * second, AckedBatches: 8, AckedMessages: 800, Path: path("steady")},
+		{Node: "n0", Kind: CPU, Phase: results.Outage, Role: "backup", Windows: 4, Samples: 240, DurationNs: 8 * second, AckedBatches: 8, AckedMessages: 800, Path: path("outage")},
+		{Node: "n1", Kind: CPU, Phase: results.Steady, Role: "backup", Windows: 1, Samples: 99, DurationNs: 10 * second, AckedBatches: 10, AckedMessages: 1000,
+			NoData: "no data: 99 samples, at least 100 are needed"},
 	}
 	if !slices.Equal(got.Merged, want) || got.Split != 3 || len(got.Refused) != 0 {
 		t.Errorf("got %+v", got)
@@ -63,7 +69,7 @@ func TestWindowsAreMergedByNodeAndPhase(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := p.Meta()
-	if m.Node != "n0" || m.Phase != results.Steady || len(m.Windows) != 4 || m.Windows[0].FromNs != 11*second || len(p.pb.Sample) != 1 {
+	if m.Node != "n0" || m.Phase != results.Steady || len(m.Windows) != 4 || m.Windows[0].FromNs != 11*second || m.Windows[0].AckedMessages != 200 || len(p.pb.Sample) != 1 {
 		t.Errorf("%+v", m)
 	}
 	if s := p.pb.Sample[0]; !s.HasLabel(LabelNode, "n0") || !s.HasLabel(LabelPhase, "steady") || !s.HasLabel(LabelRole, "backup") {
@@ -107,25 +113,18 @@ func TestMergingAgainGivesTheSame(t *testing.T) {
 func TestWindowsThatDoNotFitAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	putWindow(t, dir, "n0", 11*second, 13*second, 200)
-	empty, cut, alien, period := windowPath(dir, "n0", CPU, 12), windowPath(dir, "n0", CPU, 13), windowPath(dir, "n0", CPU, 14), windowPath(dir, "n0", CPU, 15)
+	whole := encoded(t, synthetic(CPU, stacks{"main": 9}))
 	other := synthetic(CPU, stacks{"main": 9})
 	other.Period = 5
-	p, err := stamp(encoded(t, other), "n0", CPU, "", Window{FromNs: 14 * second, ToNs: 15 * second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := encoded(t, p.pb)
-	for path, data := range map[string][]byte{empty: nil, cut: whole[:len(whole)-9], alien: encoded(t, synthetic(CPU, stacks{"main": 1})), period: whole} {
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	for i, data := range [][]byte{nil, whole[:len(whole)-9], encoded(t, synthetic(Heap, stacks{"main": 1})), encoded(t, other)} {
+		at := 14*second + int64(i)
+		putFile(t, dir, "n0", Window{FromNs: at, ToNs: at + second, Role: "backup"}, data)
 	}
 	got, err := MergeWindows(MergeOptions{Dir: dir, PhaseOf: tenTwenty()})
 	if err != nil || len(got.Merged) != 1 || len(got.Refused) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	// The files come by start: the one with another period is the first of its phase, so the other one does not fit it.
-	for _, words := range []string{"0 bytes", "cut off", "does not say of which node", "sampling period of 5"} {
+	for _, words := range []string{"0 bytes", "cut off", "asked for kind cpu, got heap", "sampling period of"} {
 		if !slices.ContainsFunc(got.Refused, func(r Refused) bool { return strings.Contains(r.Reason, words) }) {
 			t.Errorf("nothing says %q: %+v", words, got.Refused)
 		}
@@ -133,7 +132,11 @@ func TestWindowsThatDoNotFitAreNamed(t *testing.T) {
 }
 
 func TestMergeWindowsWithoutWindows(t *testing.T) {
-	if got, err := MergeWindows(MergeOptions{Dir: t.TempDir(), PhaseOf: tenTwenty()}); err != nil || len(got.Merged) != 0 {
+	dir := t.TempDir()
+	if err := makeWindowsDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := MergeWindows(MergeOptions{Dir: dir, PhaseOf: tenTwenty()}); err != nil || len(got.Merged) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := MergeWindows(MergeOptions{Dir: t.TempDir()}); err == nil {
@@ -146,17 +149,37 @@ func TestMergeWindowsWithoutWindows(t *testing.T) {
 
 func TestWindowFilesAreInOrderOfTime(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"n0-cpu-10.pb.gz", "n0-cpu-9.pb.gz", "n0-heap-1.pb.gz", "n0-cpu-steady.pb.gz", "generator-cpu-5.pb.gz", ".window-3", "x.pb.gz"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+	if err := makeWindowsDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	const end = "-20-backup.pb.gz"
+	for _, name := range []string{"n0-cpu-10" + end, "n0-cpu-9" + end, "n0-cpu--3" + end, "n0-heap-1" + end, "n0-cpu-steady.pb.gz", "n0-cpu-30" + end,
+		"n0-cpu-9999999999999999999" + end, "generator-cpu-5-9-generator.pb.gz", ".window-3", "x.pb.gz"} {
+		if err := os.WriteFile(filepath.Join(dir, windowsDir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	paths, err := windowFiles(dir)
+	files, err := windowFiles(dir)
 	var names []string
-	for _, p := range paths {
-		names = append(names, filepath.Base(p))
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f.path), end))
 	}
-	if want := []string{"generator-cpu-5.pb.gz", "n0-cpu-9.pb.gz", "n0-cpu-10.pb.gz", "n0-heap-1.pb.gz"}; err != nil || !slices.Equal(names, want) {
+	if want := []string{"generator-cpu-5-9-generator.pb.gz", "n0-cpu--3", "n0-cpu-9", "n0-cpu-10", "n0-heap-1"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v, %v", names, err)
+	}
+}
+
+func TestNineTenthsInside(t *testing.T) {
+	phaseOf := tenTwenty()
+	for _, c := range []struct {
+		fromMs, toMs int64
+		want         results.Phase
+	}{
+		{18_000, 20_100, results.Steady}, {18_000, 20_500, ""}, {19_950, 21_950, results.Outage}, {20_000, 20_000, results.Outage}, {29_000, 31_000, ""},
+		{28_100, 30_100, results.Outage}, {31_000, 32_000, ""},
+	} {
+		if got, ok := phaseOf(c.fromMs*1e6, c.toMs*1e6); got != c.want || ok != (c.want != "") {
+			t.Errorf("[%d, %d) ms: %q, want %q", c.fromMs, c.toMs, got, c.want)
+		}
 	}
 }

@@ -47,6 +47,19 @@ func newProfile(pb *profile.Profile, meta Meta) *Profile {
 
 // ReadFile reads a pprof file.
 func ReadFile(path string) (*Profile, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("read profile %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// readBounded reads at most one byte more than a profile may have.
+func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
@@ -56,17 +69,13 @@ func ReadFile(path string) (*Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
 	}
-	p, err := Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("read profile %s: %w", path, err)
-	}
-	return p, nil
+	return data, nil
 }
 
 // WriteFile writes the profile with its metadata; a reader never sees half of it.
 func (p *Profile) WriteFile(path string) error { return results.WriteFileAtomic(path, p.encode) }
 
-// encode compresses at best speed: a window is 20 KB, and the process that writes it is the one that measures.
+// encode compresses at best speed: a run has many.
 func (p *Profile) encode(w io.Writer) error {
 	zw, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {

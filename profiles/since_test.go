@@ -46,7 +46,7 @@ func TestMemoryInUseIsNotSubtracted(t *testing.T) {
 		}
 	}
 	m := got.Meta()
-	if !m.Since || m.Node != "n0" || got.DurationNs() != 20 || len(m.Windows) != 1 || m.Windows[0] != (Window{10, 31, 20, "backup"}) {
+	if !m.Since || m.Node != "n0" || got.DurationNs() != 20 || len(m.Windows) != 1 || m.Windows[0] != (Window{FromNs: 10, ToNs: 31, DurationNs: 20, Role: "backup"}) {
 		t.Errorf("%+v, %d ns", m, got.DurationNs())
 	}
 	if valueOf(before, "ring", "alloc_space") != 100 || valueOf(after, "ring", "alloc_space") != 170 {
