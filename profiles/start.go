@@ -23,8 +23,17 @@ type Mode string
 // Modes are those that users may ask for, in the order of help texts.
 func Modes() []Mode { return []Mode{"cpu", "mem", "mutex", "block", "trace", "goroutine", "clock"} }
 
+// Canonical is the mode that a synonym stands for: heap and allocs are two views of the one file of mem.
+func (m Mode) Canonical() Mode {
+	if m == "heap" || m == "allocs" {
+		return "mem"
+	}
+	return m
+}
+
 // CheckMode refuses a mode that does not exist; an empty one is none.
 func CheckMode(mode Mode) error {
+	mode = mode.Canonical()
 	if mode == "" || slices.Contains(Modes(), mode) {
 		return nil
 	}
@@ -53,6 +62,7 @@ type Session struct {
 //
 // The library reports nothing and ends the process where it cannot go on, so everything that it would fail at is tried before.
 func Start(mode Mode, dir string) (*Session, error) {
+	mode = mode.Canonical()
 	if err := CheckMode(mode); err != nil {
 		return nil, err
 	}
@@ -109,9 +119,10 @@ func option(mode Mode) func(*profile.Profile) {
 	}[mode]
 }
 
-// rate is what pkg/profile sets; numbers taken at different rates must not be compared.
-func rate(mode Mode) int64 {
-	switch mode {
+// Rate is what pkg/profile sets: bytes allocated between two samples (mem), one of so many contentions (mutex), one block of so many ns
+// (block); 0 for other modes. Numbers taken at different rates must not be compared.
+func (m Mode) Rate() int64 {
+	switch m {
 	case "mem":
 		return profile.DefaultMemProfileRate
 	case "mutex", "block":
@@ -120,16 +131,17 @@ func rate(mode Mode) int64 {
 	return 0
 }
 
-// name is the file's, as pkg/profile gives it.
-func (m Mode) name() string {
+// File is the name of the file that a session leaves in its folder, as pkg/profile gives it.
+func (m Mode) File() string {
 	if m == "trace" {
 		return "trace.out"
 	}
-	return string(m) + ".pprof"
+	return string(m.Canonical()) + ".pprof"
 }
 
-func (m Mode) kind() Kind {
-	if m == "mem" {
+// Kind is what a file of the mode measures.
+func (m Mode) Kind() Kind {
+	if m.Canonical() == "mem" {
 		return Heap
 	}
 	return Kind(m)
@@ -151,7 +163,7 @@ func (s *Session) Stop() (string, error) {
 }
 
 func (s *Session) finish() (string, error) {
-	from, to := filepath.Join(s.partial, s.mode.name()), filepath.Join(s.dir, s.mode.name())
+	from, to := filepath.Join(s.partial, s.mode.File()), filepath.Join(s.dir, s.mode.File())
 	if s.mode == "trace" {
 		if err := checkTrace(from); err != nil {
 			return "", err
@@ -166,7 +178,7 @@ func (s *Session) finish() (string, error) {
 		return "", err
 	}
 	meta := p.Meta()
-	meta.Kind, meta.Go, meta.Rate = s.mode.kind(), runtime.Version(), rate(s.mode)
+	meta.Kind, meta.Go, meta.Rate = s.mode.Kind(), runtime.Version(), s.mode.Rate()
 	if err := newProfile(p.pb, meta).WriteFile(to); err != nil {
 		return "", err
 	}

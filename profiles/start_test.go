@@ -74,7 +74,7 @@ func TestEveryModeLeavesACompleteFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Kind() != mode.kind() || p.Samples() == 0 || p.Meta().Go != runtime.Version() || p.Meta().Rate != rate(mode) {
+			if p.Kind() != mode.Kind() || p.Samples() == 0 || p.Meta().Go != runtime.Version() || p.Meta().Rate != mode.Rate() {
 				t.Errorf("kind %s, %d samples, %+v", p.Kind(), p.Samples(), p.Meta())
 			}
 			if again, err := s.Stop(); again != "" || err != nil {

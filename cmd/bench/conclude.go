@@ -19,6 +19,7 @@ func (r *session) conclude(failed error) (int, error) {
 		r.warn("%v", stopErr)
 	}
 	r.mergeNodeEvents()
+	r.recordProfiles()
 	r.record.write(results.Event{Kind: results.KindRunEnd})
 	if err := errors.Join(r.record.close(), r.status.Close()); err != nil {
 		r.judge.Invalid("the record of the run has gaps: %v", err)

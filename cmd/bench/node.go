@@ -26,7 +26,7 @@ type nodeCommand struct {
 	Cluster    string `required:"" help:"Cluster file (YAML): nodes, addresses, topics, limits." type:"existingfile" placeholder:"FILE"`
 	ID         int    `required:"" help:"This node's id in the cluster file, from 0." name:"id" placeholder:"N"`
 	Data       string `required:"" help:"Data directory; made and formatted if it is empty." type:"path" placeholder:"DIR"`
-	Profile    string `help:"Profile the whole life of the node: cpu, mem, mutex, block, trace, goroutine or clock. Written at SIGTERM." placeholder:"MODE"`
+	Profile    string `help:"Profile the whole life of the node: cpu, mem, mutex, block, trace, goroutine or clock, written at SIGTERM; flight: keep the last seconds of trace for the admin plane. cpu leaves the admin plane none to take." placeholder:"MODE[,flight]"`
 	ProfileDir string `help:"Where the profile goes." default:"." type:"path" placeholder:"DIR"`
 	Log        string `help:"Lowest level of log lines on stderr: debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
 }
@@ -64,16 +64,25 @@ func (c *nodeCommand) Run(env *environment) error {
 	if runtime.GOMAXPROCS(0) < goMaxProcsMin {
 		runtime.GOMAXPROCS(goMaxProcsMin)
 	}
-	profile, err := profiles.Start(profiles.Mode(c.Profile), c.ProfileDir)
+	profiling, err := parseProfiling(c.Profile)
 	if err != nil {
 		return usage("%w", err)
 	}
+	profile, err := profiles.Start(profiling.mode, c.ProfileDir)
+	if err != nil {
+		return usage("%w", err)
+	}
+	flight, stopFlight, err := startFlight(profiling.flight)
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer stopFlight()
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log)); err != nil {
 		return usage("log level: %w", err)
 	}
 	logger := slog.New(slog.NewTextHandler(env.errs, &slog.HandlerOptions{Level: level}))
-	err = server.Run(env.ctx, server.Options{Config: config, ID: c.ID, Dir: c.Data, Secret: []byte(secret), Token: token, Logger: logger})
+	err = server.Run(env.ctx, server.Options{Config: config, ID: c.ID, Dir: c.Data, Secret: []byte(secret), Token: token, Logger: logger, Flight: flight})
 	if _, stopErr := profile.Stop(); stopErr != nil && err == nil {
 		err = stopErr
 	}

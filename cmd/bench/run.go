@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"rejoin/profiles"
 	"rejoin/results"
 )
 
@@ -19,8 +18,10 @@ type runCommand struct {
 	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0, the default, draws one and prints it." placeholder:"N"`
 	From     string       `help:"Repeat a run by its run.json: a folder, its name, or latest. Other flags override." placeholder:"RUN"`
 	Keep     bool         `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
-	Profile  string       `help:"Profile harness and nodes from the start: cpu, mem, mutex, block, trace, goroutine or clock. Files in RUN/profiles. Default: none." placeholder:"MODE"`
-	Quiet    bool         `help:"Print only the verdict and its reasons." short:"q"`
+	Profile  string       `help:"Profile harness and nodes also by mem, mutex, block, trace, goroutine or clock; flight: keep the nodes' last seconds of trace; cpu: CPU time over the whole life instead of by phase; none: no profiler at all. Default: CPU time by phase." placeholder:"MODE[,flight]"`
+
+	FlightOver duration `help:"With --profile flight: a batch that takes longer is an occasion to save what the nodes have kept." default:"250ms" placeholder:"TIME"`
+	Quiet      bool     `help:"Print only the verdict and its reasons." short:"q"`
 }
 
 // Help is shown by bench run --help.
@@ -53,10 +54,11 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if err := profiles.CheckMode(profiles.Mode(c.Profile)); err != nil {
+	profiling, err := parseProfiling(c.Profile)
+	if err != nil {
 		return usage("%w", err)
 	}
-	run, err := newSession(env, c, s, seed)
+	run, err := newSession(env, c, s, seed, profiling)
 	if err != nil {
 		return usage("%w", err)
 	}

@@ -34,7 +34,9 @@ type session struct {
 	ports  *ports // nil for a target without nodes
 	system system
 
+	profiling profiling
 	profile   *profiles.Session // nil before the start
+	profiler  *profiler         // nil before the load
 	plan      *schedule
 	outcome   loadgen.RunOutcome
 	loaded    bool  // outcome holds a load
@@ -51,12 +53,12 @@ type session struct {
 }
 
 // newSession makes the run folder and what writes into it.
-func newSession(env *environment, c *runCommand, s Scenario, seed uint64) (*session, error) {
+func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profiling profiling) (*session, error) {
 	folder, err := results.Create(env.results, s.Target, s.Name, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	r := &session{command: c, scenario: s, seed: seed, folder: folder}
+	r := &session{command: c, scenario: s, seed: seed, folder: folder, profiling: profiling}
 	r.say = newProgress(env.out, c.Quiet)
 	scenario, err := s.toJSON()
 	if err != nil {
@@ -66,7 +68,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64) (*sess
 		Asked: results.Asked{Target: s.Target, ScenarioName: s.Name, Scenario: scenario, Seed: seed, Nodes: s.Nodes, Producers: s.Producers,
 			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: float64(s.MessagesPerS),
 			BatchesPerS: s.batchesPerS(), WarmupNs: int64(s.Warmup), LoadNs: int64(s.Duration), QuietNs: int64(s.QuietMax),
-			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Arguments: env.args}}
+			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Profiling: profiling.record(), Arguments: env.args}}
 	if err := folder.WriteRun(r.run); err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func (r *session) note(format string, args ...any) {
 // start brings the system up.
 func (r *session) start(ctx context.Context) error {
 	var err error
-	r.profile, err = profiles.Start(profiles.Mode(r.command.Profile), filepath.Join(r.folder.Profiles(), "harness"))
+	r.profile, err = profiles.Start(r.profiling.mode, filepath.Join(r.folder.Profiles(), results.SourceGenerator))
 	if err != nil {
 		return err
 	}
@@ -172,6 +174,10 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 	r.run.StartMonoNs, r.run.StartedAt = monoBase, base
 	r.record.setBase(monoBase)
 	r.record.write(results.Event{TMonoNs: monoBase, Kind: results.KindRunStart})
+	var err error
+	if r.profiler, err = r.newProfiler(live); err != nil {
+		return err
+	}
 	var show sync.WaitGroup
 	showing, stopShowing := context.WithCancel(ctx)
 	options := loadgen.Options{Target: r.system.target(), LedgerDir: r.folder.Ledger(), Producers: r.scenario.Producers,
@@ -181,10 +187,11 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 			r.record.write(results.Event{TMonoNs: monoBase + startNs, Kind: results.KindLoadStart})
 			r.record.write(results.Event{TMonoNs: monoBase + startNs + int64(r.scenario.Warmup), Kind: results.KindWarmupEnd})
 			close(loadStart)
+			r.profiler.begin(ctx, startNs+int64(r.scenario.Warmup), startNs+int64(r.scenario.Duration))
 			show.Go(func() { r.showLoad(showing, live) })
 		}}
-	var err error
 	r.outcome, err = loadgen.Run(ctx, options)
+	r.profiler.end()
 	stopShowing()
 	show.Wait()
 	r.loaded = r.outcome.StopNs > 0

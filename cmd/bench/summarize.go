@@ -59,6 +59,7 @@ func (r *session) summarize() (results.Summary, error) {
 		r.ackedBeforeFaults = m.Acks.Before(timeline.Kills[0].AtNs)
 	}
 	r.addVerification(&s)
+	r.mergeProfiles(&timeline, m.Acks)
 	return s, nil
 }
 

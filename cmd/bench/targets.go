@@ -47,7 +47,7 @@ type builtinSystem struct {
 }
 
 func newBuiltinSystem(r *session, ports []int) (system, error) {
-	c, err := newCluster(r.folder, r.scenario, ports, r.record, r.status, r.command.Profile)
+	c, err := newCluster(r.folder, r.scenario, ports, r.record, r.status, r.profiling.nodeFlag())
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (b *builtinSystem) leaveAlone(node int) (undo func() error, err error) {
 // killAll ends all nodes without warning. Nodes that are profiled are asked to stop instead: a killed one leaves no profile.
 func (b *builtinSystem) killAll(ctx context.Context) (func() error, error) {
 	b.stopPolling()
-	if b.profile != "" {
+	if b.profile != "" && b.profile != profileFlight {
 		return nil, b.cluster.close()
 	}
 	var errs []error

@@ -24,6 +24,7 @@ func (r *session) verify(ctx context.Context) error {
 	if !r.loaded {
 		return nil
 	}
+	r.profiler.wait() // readings stop and kill nodes
 	acked := int64(float64(r.scenario.batchesPerS()) * time.Duration(r.scenario.Duration).Seconds() * ackedShareOfOfferMin)
 	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1)})
 	if err != nil {

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rejoin/loadgen"
+	"rejoin/profiles"
+	"rejoin/results"
+)
+
+// recordProfiles writes when which process was profiled, now that nothing is measured any more.
+func (r *session) recordProfiles() {
+	if r.profiler == nil {
+		return
+	}
+	r.profiler.wait()
+	for _, problem := range r.profiler.problems() {
+		r.warn("profiles: %s", problem)
+	}
+	for _, c := range r.profiler.captured() {
+		write := func(kind results.Kind, fromNs, toNs int64, role, reason, detail string) {
+			r.record.write(results.Event{TMonoNs: r.run.StartMonoNs + toNs, Kind: kind, Node: c.Node, Role: role, DurationNs: new(toNs - fromNs),
+				Reason: reason, Detail: detail})
+		}
+		for _, w := range c.Windows {
+			write(results.KindProfileWindow, w.FromNs, w.ToNs, w.Role, string(profiles.CPU), "")
+		}
+		for _, s := range c.Snapshots {
+			write(results.KindProfileWindow, s.FromNs, s.ToNs, s.Role, string(s.Kind), "snapshot")
+		}
+		for _, l := range c.Lost {
+			write(results.KindProfileLost, l.FromNs, l.ToNs, "", l.Reason, counted(int64(l.Windows), "window"))
+		}
+	}
+}
+
+// mergeProfiles makes profiles/index.json and all that it names of what was captured. What fails costs the run its profiles, not its verdict.
+func (r *session) mergeProfiles(timeline *results.Timeline, acks loadgen.Acks) {
+	if r.profiler == nil {
+		return
+	}
+	index := profileIndex{folder: r.folder, captured: r.profiler.captured(), phases: phasesOf(timeline, r.outcome.StopNs)}
+	if r.profiling.windows || len(r.profiling.snapshots()) > 0 {
+		report, err := profiles.MergeWindows(profiles.MergeOptions{Dir: r.folder.Profiles(), PhaseOf: profiles.PhaseOfSpans(timeline.Spans(r.outcome.StopNs)),
+			Acked: func(fromNs, toNs int64) (int64, int64) {
+				batches := int64(acks.Before(toNs) - acks.Before(fromNs))
+				return batches, batches * int64(r.scenario.BatchMessages)
+			},
+			Broken: brokenBy(timeline.Kills)})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // no window at all was taken
+			r.warn("profiles: %v", err)
+		}
+		for _, refused := range report.Refused {
+			r.warn("profile window %s: %s", filepath.Base(refused.Path), refused.Reason)
+		}
+		if r.profiling.windows {
+			index.addPhases(profiles.CPU, report)
+		}
+		for _, kind := range r.profiling.snapshots() {
+			index.addPhases(kind, report)
+		}
+	}
+	index.addLives(r.profiling.mode)
+	if r.profiler.flight != nil {
+		index.entries = append(index.entries, r.profiler.flight.entries()...)
+	}
+	for _, problem := range index.problems {
+		r.warn("profiles: %s", problem)
+	}
+	if err := r.folder.WriteProfileIndex(index.entries); err != nil {
+		r.warn("profiles: %v", err)
+	}
+}
+
+// brokenBy tells whether a process of a node ended or began in a time.
+func brokenBy(kills []results.Kill) func(node string, fromNs, toNs int64) bool {
+	return func(node string, fromNs, toNs int64) bool {
+		within := func(at int64) bool { return at >= fromNs && at <= toNs }
+		return slices.ContainsFunc(kills, func(k results.Kill) bool {
+			return k.Node == node && (within(k.AtNs) || k.RestartNs != nil && within(*k.RestartNs))
+		})
+	}
+}
+
+// profileIndex grows to profiles/index.json.
+type profileIndex struct {
+	folder   results.Folder
+	captured []profiles.Captured
+	phases   []results.Phase
+	entries  []results.ProfileEntry
+	problems []string
+}
+
+// addPhases adds a line for every source and phase, also where there is nothing, and draws CPU profiles.
+func (x *profileIndex) addPhases(kind profiles.Kind, report profiles.MergeReport) {
+	for _, c := range x.captured {
+		for _, phase := range x.phases {
+			e := results.ProfileEntry{Source: c.Node, Kind: string(kind), Phase: phase, Note: "no data: no window lies in this phase"}
+			for _, m := range report.Merged {
+				if m.Node == c.Node && m.Kind == kind && m.Phase == phase {
+					e.Role, e.Samples, e.SecondsCovered = m.Role, m.Samples, float64(m.DurationNs)/1e9
+					e.AckedBatches, e.AckedMessages, e.Note = m.AckedBatches, m.AckedMessages, m.NoData
+					x.addFiles(&e, m.Path)
+				}
+			}
+			if lost := c.LostWindows(); lost > 0 && kind == profiles.CPU {
+				e.Note = strings.TrimPrefix(e.Note+"; "+counted(int64(lost), "window")+" of this source lost in the whole run: "+c.Lost[0].Reason, "; ")
+			}
+			x.entries = append(x.entries, e)
+		}
+	}
+}
+
+// addFiles names the file of an entry, and draws it if it is a CPU profile.
+func (x *profileIndex) addFiles(e *results.ProfileEntry, path string) {
+	if path == "" {
+		return
+	}
+	e.File = new(x.relative(path))
+	if e.Kind != string(profiles.CPU) {
+		return
+	}
+	page := strings.TrimSuffix(path, ".pb.gz") + ".html"
+	if err := drawFlame(path, page); err != nil {
+		x.problems = append(x.problems, err.Error())
+		return
+	}
+	e.HTML = new(x.relative(page))
+}
+
+func (x *profileIndex) relative(path string) string {
+	name, err := filepath.Rel(x.folder.Profiles(), path)
+	if err != nil {
+		return filepath.Base(path)
+	}
+	return filepath.ToSlash(name)
+}
+
+func drawFlame(path, page string) error {
+	p, err := profiles.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	html, err := profiles.FlameGraph(p, "")
+	if err != nil {
+		return err
+	}
+	return results.WriteFileAtomic(page, func(w io.Writer) error {
+		_, err := w.Write(html)
+		return err
+	})
+}
+
+// addLives adds the profiles over the life of each process that pkg/profile wrote; a process that was killed left none.
+func (x *profileIndex) addLives(mode profiles.Mode) {
+	if mode == "" {
+		return
+	}
+	for _, c := range x.captured {
+		e := results.ProfileEntry{Source: c.Node, Kind: string(mode.Kind()), Note: "over the life of its last process"}
+		path := filepath.Join(x.folder.Profiles(), c.Node, mode.File())
+		_, err := os.Stat(path)
+		if err == nil && mode != "trace" {
+			var p *profiles.Profile
+			if p, err = profiles.ReadFile(path); err == nil {
+				e.Samples, e.SecondsCovered = p.Samples(), float64(p.DurationNs())/1e9
+			}
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			e.Note = "no data: the process was killed, and pkg/profile writes when a process is stopped"
+		case err != nil:
+			e.Note = fmt.Sprintf("no data: %v", err)
+		default:
+			e.File = new(x.relative(path))
+		}
+		x.entries = append(x.entries, e)
+	}
+}
