@@ -37,13 +37,16 @@ func (r *Replica) onPrepare(m *Message) {
 			return
 		}
 		r.follow.acked = ID{} // acknowledge again
-	case r.log.head.Op-r.log.stable.Op > r.cfg.RingOps: // this disk does not keep up: repair brings it when it does
+	case r.diskBehind(): // repair brings it when the disk has caught up
 	case r.log.fits(h) && !r.stage.installing && h.Op <= m.Commit.Op+r.cfg.PipelineOps:
 		r.append(h, 0)
 	default:
 		r.keep(h)
 	}
 }
+
+// diskBehind tells that this disk does not keep up: what comes beyond it would only fill memory.
+func (r *Replica) diskBehind() bool { return r.log.head.Op-r.log.stable.Op > r.cfg.RingOps }
 
 // onBeat hears the primary, also one that is still starting its view.
 func (r *Replica) onBeat(m *Message) {
