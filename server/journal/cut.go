@@ -293,31 +293,28 @@ type Keep struct {
 	LeaseBytes int64  // yet no lease holds more than so many bytes beyond Bytes
 }
 
-// Retain removes whole segments that nothing in k asks to keep, oldest first, and returns how many. It
-// keeps what a start replays that has to fall back on the older checkpoint; while there is only one, that
-// is the log from its beginning.
-func (l *Log) Retain(k Keep) (segments int, err error) {
+// Expendable returns the op up to which whole segments may go, as far as nothing in k asks to keep them:
+// the first op that stays. It is 0 when all must stay. It keeps what a start replays that has to fall
+// back on the older checkpoint; while there is only one, that is the log from its beginning.
+func (l *Log) Expendable(k Keep) uint64 {
 	older, ok := l.fallback()
 	if !ok {
-		return 0, l.failed()
+		return 0
 	}
 	k.From = min(k.From, older)
 	from, total := uint64(0), int64(0)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, s := range l.segments {
 		total += s.end
 	}
 	for _, s := range l.segments[:len(l.segments)-1] {
 		leased := k.Lease > 0 && s.last >= k.Lease && total-s.end <= k.Bytes+k.LeaseBytes
-		if total-s.end < k.Bytes || s.last >= k.From || leased {
+		if total-s.end < k.Bytes || s.last >= k.From || leased || s.dirty {
 			break
 		}
 		total -= s.end
 		from = s.last + 1
 	}
-	l.mu.Unlock()
-	if from == 0 {
-		return 0, nil
-	}
-	return l.Trim(from)
+	return from
 }

@@ -167,13 +167,17 @@ func (d *Disk) checkpoint(log *journal.Log, j *Job, post func(vsr.Input)) error 
 	if d.options.RetentionBytes == 0 {
 		return nil
 	}
-	start := log.Start()
-	keep := journal.Keep{Bytes: d.options.RetentionBytes, From: min(j.Keep, j.Table.ID.Op), Lease: j.Lease, LeaseBytes: d.options.LeaseBytes}
-	if _, err := log.Retain(keep); err != nil {
-		return fmt.Errorf("trim the log: %w", err)
+	keep := journal.Keep{Bytes: d.options.RetentionBytes, From: min(j.Keep, j.Table.ID.Op), LeaseBytes: d.options.LeaseBytes}
+	if j.Lease != nil {
+		keep.Lease = j.Lease.Load()
 	}
-	if now := log.Start(); now > start {
-		post(vsr.Input{Kind: vsr.InTrimmed, ID: vsr.ID{Op: now}})
+	from := log.Expendable(keep)
+	if from == 0 {
+		return nil
+	}
+	post(vsr.Input{Kind: vsr.InTrimmed, ID: vsr.ID{Op: from}}) // first: what is about to go must not be offered to a peer
+	if _, err := log.Trim(from); err != nil {
+		return fmt.Errorf("trim the log: %w", err)
 	}
 	return nil
 }

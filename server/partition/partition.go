@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -30,7 +31,8 @@ type Partition struct {
 	commit          vsr.ID
 	ringOps         uint64 // so many of the last ops are never trimmed: what is uncommitted lies among them
 	checkpointBytes int64
-	loggedBytes     int64 // since the last checkpoint
+	loggedBytes     int64         // since the last checkpoint
+	lease           atomic.Uint64 // as of the last chunk that was asked for; the disk reads it when it trims
 
 	frame *wire.Buffer // lent by the input being handled, or nil
 }
@@ -116,6 +118,7 @@ func (p *Partition) perform(e *vsr.Effect) {
 	case vsr.EffCommit:
 		p.committed(e.ID)
 	case vsr.EffServe:
+		p.lease.Store(p.replica.Lease())
 		p.outside.Serve(Chunk{Peer: e.Peer, Round: e.Round, Index: e.Window, From: e.From, To: e.To, Transfer: e.Bulk})
 	case vsr.EffServeFetch:
 		p.outside.SendStored(p.replica.Fetched(e.Peer, e.ID))
@@ -231,5 +234,6 @@ func (p *Partition) committed(id vsr.ID) {
 	if id.Op > p.ringOps {
 		keep = id.Op - p.ringOps
 	}
-	p.outside.Work(Job{Kind: JobTable, Table: table, Keep: keep, Lease: p.replica.Lease()})
+	p.lease.Store(p.replica.Lease())
+	p.outside.Work(Job{Kind: JobTable, Table: table, Keep: keep, Lease: &p.lease})
 }

@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"rejoin/server/journal"
 	"rejoin/server/vsr"
@@ -35,7 +36,10 @@ type Job struct {
 	State  vsr.State
 	Table  vsr.Table
 	Keep   uint64 // ops from here on are not trimmed
-	Lease  uint64 // nor are those from here on, while a transfer to a peer needs them; 0: none
+
+	// Nor are those from Lease on, while a transfer to a peer needs them; 0, or nil: none. It is read when the job
+	// is done: a transfer may have begun since it was queued.
+	Lease *atomic.Uint64
 }
 
 func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {

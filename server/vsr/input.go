@@ -25,7 +25,7 @@ const (
 	InDiskFull                          // OK: true when full
 	InStaged                            // ID: the chain is written up to here
 	InInstalled                         // the chain has taken the log's place, durably
-	InTrimmed                           // ID.Op: the log begins here now
+	InTrimmed                           // ID.Op: the log begins here now; what is below is going
 	InAllFormatted                      // every node of the cluster has formatted its directory
 )
 
