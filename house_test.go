@@ -123,7 +123,8 @@ var mayImport = map[string][]string{
 	"server/partition":        {"server/vsr", "server/wire", "server/journal"},
 	"server":                  {"server/vsr", "server/wire", "server/journal", "server/events", "server/peer", "server/api", "server/partition"},
 	"server/journal/faultfs":  {"server/journal"},
-	"server/sim":              {"server/internal/mistake", "server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition"},
+	"server/sim/check":        {"server/vsr"}, // sees what an observer sees: neither what a simulation plants nor how it is made
+	"server/sim":              {"server/internal/mistake", "server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim/check"},
 	"results":                 {},
 	"results/compare":         {"results"},
 	"profiles":                {"results"},

@@ -59,6 +59,20 @@ func (n *network) keep(i, j int) {
 
 func (n *network) open(i, j int) bool { return !n.cut[i][j] && !n.cut[j][i] }
 
+// linked tells whether messages pass from i to j and back.
+func (n *network) linked(i, j int) bool {
+	c := n.conns[i][j]
+	if c == nil || !n.open(i, j) {
+		return false
+	}
+	for _, s := range c.ends {
+		if !s.up || s.p.paused || s.p != n.w.nodes[s.p.n.id].life || !s.p.running() {
+			return false
+		}
+	}
+	return true
+}
+
 // connect makes a connection where there is none and both sides can be reached.
 func (n *network) connect(i, j int) {
 	a, b := n.w.nodes[i].life, n.w.nodes[j].life

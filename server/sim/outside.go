@@ -25,7 +25,16 @@ func (p *process) act() bool {
 func (p *process) Send(m *vsr.Message) {
 	if p.act() {
 		p.w.check.sends(p, m)
+		p.tell(m)
 		p.w.net.send(p, m, nil)
+	}
+}
+
+// tell lets the rules of progress know of a message that will arrive.
+func (p *process) tell(m *vsr.Message) {
+	if p.w.net.linked(p.n.id, int(m.To)) {
+		s := p.status()
+		p.w.live.Sent(m, &s)
 	}
 }
 
@@ -132,6 +141,7 @@ func (p *process) Observe(e *vsr.Event) {
 	if !p.act() {
 		return
 	}
+	p.w.live.Observed(p.n.id, e)
 	c := &p.w.cover
 	switch e.Kind {
 	case vsr.EventRepairEnd:

@@ -5,13 +5,13 @@ import (
 	"errors"
 
 	"rejoin/server/journal"
+	"rejoin/server/sim/check"
 	"rejoin/server/vsr"
 )
 
 // Budgets of virtual time after all faults have stopped.
 const (
 	loadAfterNs = 3 * second  // load goes on for so long
-	healTicks   = 6000        // until the cluster must be at rest: a minute
 	freshTicks  = 1000        // until a request made then must be acknowledged
 	lagNs       = 10 * second // with the load on: a replica has by then what was committed when faults stopped
 )
@@ -19,6 +19,8 @@ const (
 // play lets the run go through its phases.
 func (w *world) play() {
 	w.check.init(w)
+	w.live = check.NewLiveness(check.Options{RingOps: w.setup.config.RingOps, Fail: w.fail,
+		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].seen.holds(id) }})
 	for i := range w.setup.replicas {
 		n := newNode(w, i)
 		n.seen.start = 1
@@ -37,6 +39,7 @@ func (w *world) play() {
 	w.nemesis.init(w)
 	w.runUntil(w.setup.faultNs, nil)
 	w.nemesis.heal()
+	w.live.Judge(w.cluster())
 	if w.setup.loadOn {
 		w.catchUpUnderLoad()
 	}
@@ -56,7 +59,7 @@ func (w *world) play() {
 func (w *world) catchUpUnderLoad() {
 	goal := w.check.top()
 	w.runUntil(w.now+loadAfterNs, nil)
-	ok := w.runUntil(w.now+lagNs+healTicks*tickNs/4, func() bool {
+	ok := w.runUntil(w.now+lagNs+check.CatchUpTicks*tickNs/4, func() bool {
 		for i := range w.nodes {
 			if s, ok := w.statusOf(i); !ok || s.Commit.Op < goal {
 				return false
@@ -71,21 +74,11 @@ func (w *world) catchUpUnderLoad() {
 
 // rest: without new requests the cluster comes to rest: one view, one commit, nothing pending.
 func (w *world) rest() {
-	if w.runUntil(w.now+healTicks*tickNs, w.atRest) {
+	if w.runUntil(w.now+check.CatchUpTicks*tickNs, w.atRest) {
 		return
 	}
-	property := "P1"
-	if s, ok := w.statusOf(0); ok {
-		for i := range w.nodes {
-			if t, _ := w.statusOf(i); t.View != s.View || t.LogView != t.View {
-				property = "P5"
-			}
-		}
-		if property == "P1" && w.pending() > 0 {
-			property = "P6"
-		}
-	}
-	w.fail(property, "%d ticks after the faults stopped the cluster is not at rest: %d requests are pending; %s", uint64(healTicks), w.pending(), w.stand())
+	w.live.Overdue(w.stand())
+	w.fail("P1", "the faults stopped long ago and the cluster is not at rest: %d requests are pending; %s", w.pending(), w.stand())
 }
 
 func (w *world) atRest() bool {

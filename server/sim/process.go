@@ -115,6 +115,7 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 		w.fail("boot", "replica %d: %v", p.n.id, err)
 	}
 	p.ready = true
+	w.live.Joined(p.n.id)
 	p.n.lost = false
 	w.note(p.n.id, "joins", "", boot.State.View, boot.State.LogView, boot.Commit.Op, boot.Head.Op)
 	p.tickLater(p.n.rng.between(0, tickNs))
@@ -216,6 +217,7 @@ func (p *process) forget(token uint64) {
 // receive takes a message off a link, with its frame if it has one.
 func (p *process) receive(m vsr.Message, frame []byte) {
 	if frame == nil {
+		p.deliver(&m)
 		p.handle(&vsr.Input{Kind: vsr.InMessage, Msg: m}, nil, m.Kind.String())
 		return
 	}
@@ -232,7 +234,16 @@ func (p *process) receive(m vsr.Message, frame []byte) {
 		p.w.fail("frame", "replica %d sent a %s of op %d whose frame is not valid: %v", m.From, m.Kind, m.Header.Op, err)
 	}
 	b.Header, m.Header = h, h
+	p.deliver(&m)
 	p.handle(&vsr.Input{Kind: vsr.InMessage, Msg: m}, b, m.Kind.String())
+}
+
+// deliver lets the rules of progress know of a message that has come.
+func (p *process) deliver(m *vsr.Message) {
+	if m.Kind == vsr.MsgTable || m.Kind == vsr.MsgChunk || m.Kind == vsr.MsgPullRefused {
+		s := p.status()
+		p.w.live.Delivered(m, &s)
+	}
 }
 
 // die ends this life where it stands.

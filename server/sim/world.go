@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"rejoin/server/sim/check"
 	"rejoin/server/vsr"
 )
 
@@ -24,6 +25,7 @@ type world struct {
 	net      network
 	clients  []*client
 	check    checker
+	live     *check.Liveness
 	nemesis  nemesis
 	faulty   bool // faults may happen
 	loading  bool // clients begin new requests
@@ -83,6 +85,9 @@ func (w *world) runUntil(end int64, enough func() bool) bool {
 	for {
 		if w.now >= asked+tickNs {
 			asked = w.now
+			if w.live.Judging() {
+				w.live.Tick(w.cluster())
+			}
 			if enough != nil && enough() {
 				return true
 			}
@@ -128,4 +133,19 @@ func (w *world) statusOf(i int) (vsr.Status, bool) {
 		return p.status(), true
 	}
 	return vsr.Status{}, false
+}
+
+// cluster is what the rules of progress see of this moment.
+func (w *world) cluster() check.Cluster {
+	c := check.Cluster{Nodes: make([]check.Node, len(w.nodes)), Commit: w.check.top(), Work: w.pending() > 0}
+	for i := range w.nodes {
+		n := &c.Nodes[i]
+		n.Status, n.Up = w.statusOf(i)
+		for j := range w.nodes {
+			if j != i && w.net.linked(i, j) {
+				n.Linked |= 1 << j
+			}
+		}
+	}
+	return c
 }

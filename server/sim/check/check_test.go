@@ -1,0 +1,319 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"rejoin/server/vsr"
+)
+
+// rig is a cluster of three that a test describes, with the promise that was called broken.
+type rig struct {
+	t      *testing.T
+	live   *Liveness
+	c      Cluster
+	broken string
+	detail string
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t}
+	r.c = Cluster{Nodes: make([]Node, 3), Commit: 40}
+	for i := range r.c.Nodes {
+		r.c.Nodes[i] = Node{Up: true, Linked: 7 &^ (1 << i), Status: vsr.Status{View: 4, LogView: 4, State: "normal",
+			Commit: vsr.ID{Op: 40}, Head: vsr.ID{Op: 40}, Top: 40, KnownCommit: 40}}
+	}
+	r.c.Nodes[1].Status.Leading = true
+	r.live = NewLiveness(Options{RingOps: 8, Holds: func(int, vsr.ID) bool { return true },
+		Fail: func(property, format string, args ...any) {
+			if r.broken == "" {
+				r.broken, r.detail = property, fmt.Sprintf(format, args...)
+			}
+		}})
+	r.live.Judge(r.c)
+	return r
+}
+
+// lag lets replica 0 have less than the group.
+func (r *rig) lag(commit uint64) *vsr.Status {
+	s := &r.c.Nodes[0].Status
+	s.Commit.Op, s.Head.Op, s.Top = commit, commit, commit
+	return s
+}
+
+func (r *rig) ticks(n int) {
+	for range n {
+		r.live.Tick(r.c)
+	}
+}
+
+func (r *rig) want(property string) {
+	r.t.Helper()
+	if r.broken != property {
+		r.t.Fatalf("broken: %q (%s), want %q", r.broken, r.detail, property)
+	}
+}
+
+// pull lets replica 0 ask replica 1.
+func (r *rig) pull(round, from, to uint64, staged bool) {
+	r.live.Sent(&vsr.Message{Kind: vsr.MsgPull, From: 0, To: 1, Round: round, FromOp: from, ToOp: to, Bulk: true, Staged: staged}, &r.c.Nodes[0].Status)
+}
+
+func (r *rig) table(round, first, last uint64) {
+	r.live.Delivered(&vsr.Message{Kind: vsr.MsgTable, From: 1, To: 0, Round: round, FromOp: first, Head: vsr.ID{Op: last}, Commit: r.c.Nodes[1].Status.Commit}, &r.c.Nodes[0].Status)
+}
+
+func (r *rig) chunk(round, op uint64) {
+	r.live.Delivered(&vsr.Message{Kind: vsr.MsgChunk, From: 1, To: 0, Round: round, Header: vsr.Header{Op: op}, Commit: r.c.Nodes[1].Status.Commit}, &r.c.Nodes[0].Status)
+}
+
+func TestQuietClusterKeepsEverything(t *testing.T) {
+	r := newRig(t)
+	r.ticks(3 * CatchUpTicks)
+	if !r.live.AtRest() || !r.live.CaughtUp() {
+		t.Fatal("a cluster at rest is not at rest")
+	}
+	r.live.Overdue("")
+	r.want("")
+}
+
+func TestLaggardBreaksP1(t *testing.T) {
+	r := newRig(t)
+	r.lag(39)
+	r.ticks(CatchUpTicks)
+	if r.live.AtRest() || r.live.CaughtUp() {
+		t.Fatal("a lagging replica is no rest")
+	}
+	r.live.Overdue("")
+	r.want("P1")
+}
+
+func TestSameRequestBreaksP2(t *testing.T) {
+	r := newRig(t)
+	s := r.lag(16)
+	ask := vsr.Message{Kind: vsr.MsgAskPrepares, From: 0, To: 1, FromOp: 17, ToOp: 40}
+	for range 2 {
+		for range RepeatsMax {
+			r.live.Sent(&ask, s)
+		}
+		s = r.lag(s.Commit.Op + 1) // another state
+	}
+	r.want("")
+	for i := range RepeatsMax + 1 {
+		r.live.Sent(&ask, s)
+		other := ask
+		other.FromOp += uint64(i) // another request between them is no excuse
+		r.live.Sent(&other, s)
+	}
+	r.want("P2")
+}
+
+func TestSamePullBreaksP2(t *testing.T) {
+	r := newRig(t)
+	r.lag(16)
+	for i := range uint64(RepeatsMax) {
+		r.pull(i+1, 17, 40, false)
+		r.pull(i+1, 17, 40, false) // more of the same pull is allowed: no request
+		r.live.Delivered(&vsr.Message{Kind: vsr.MsgPullRefused, From: 1, To: 0, Round: i + 1, FromOp: 29}, &r.c.Nodes[0].Status)
+		r.chunk(i+1, 29) // does not connect: nothing that could be taken
+	}
+	r.want("")
+	r.pull(RepeatsMax+1, 17, 40, false)
+	r.want("P2")
+}
+
+// A fetch may be repeated while nobody who can be reached has the op.
+func TestFetchOfWhatNobodyHas(t *testing.T) {
+	r := newRig(t)
+	held := false
+	r.live.Holds = func(int, vsr.ID) bool { return held }
+	fetch := vsr.Message{Kind: vsr.MsgFetch, From: 0, To: 1, Ack: vsr.ID{Op: 41, Sum: 9}}
+	for range 3 * RepeatsMax {
+		r.live.Sent(&fetch, &r.c.Nodes[0].Status)
+	}
+	r.want("")
+	held = true
+	for range RepeatsMax + 1 {
+		r.live.Sent(&fetch, &r.c.Nodes[0].Status)
+	}
+	r.want("P2")
+}
+
+func TestFinishedPullsWithoutCommitBreakP3(t *testing.T) {
+	for _, staged := range []bool{true, false} {
+		r := newRig(t)
+		r.lag(16)
+		for round := uint64(1); round <= UselessMax; round++ {
+			r.want("")
+			r.pull(round, 17, 40+round, staged)
+			if staged {
+				r.table(round, 33, 40)
+			}
+			for op := uint64(33); op <= 40+round; op++ {
+				r.chunk(round, op)
+			}
+		}
+		r.want("")
+		r.pull(UselessMax+1, 17, 60, staged)
+		r.want("P3")
+	}
+}
+
+func TestManyTransfersBreakP3(t *testing.T) {
+	r := newRig(t)
+	s := r.lag(16)
+	for round := uint64(1); round <= AttemptsMax+1; round++ {
+		r.want("")
+		r.pull(round, s.Commit.Op+1, 32, false)
+		s = r.lag(s.Commit.Op + 1) // each raises commit a little
+		r.chunk(round, s.Commit.Op+1)
+		r.ticks(1)
+	}
+	r.want("P3")
+}
+
+// Whoever has come within the ring begins another outage; so does who lags as the load makes it.
+func TestTransfersOfTwoOutages(t *testing.T) {
+	r := newRig(t)
+	for round := uint64(1); round <= 2*AttemptsMax; round++ {
+		r.c.Commit = 40 * round
+		s := r.lag(r.c.Commit - 20)
+		r.ticks(1)
+		r.pull(round, s.Commit.Op+1, r.c.Commit, false)
+		r.chunk(round, s.Commit.Op+1)
+		r.lag(r.c.Commit - 2)
+		r.ticks(1)
+	}
+	r.want("")
+}
+
+func TestRefusedOfferBreaksP4(t *testing.T) {
+	for _, staged := range []bool{true, false} {
+		r := newRig(t)
+		r.lag(16)
+		for round := uint64(1); round <= RefusalsMax; round++ {
+			r.want("")
+			r.pull(round, 17, 40, staged)
+			if staged {
+				r.table(round, 29, 40)
+			} else {
+				r.chunk(round, 17)
+			}
+		}
+		r.want("")
+		r.pull(RefusalsMax+1, 17, 40, staged)
+		r.want("P4")
+	}
+}
+
+// An offer that its server takes back, or one of what is not committed there, is none.
+func TestNoOffer(t *testing.T) {
+	for name, offer := range map[string]func(*rig, uint64){
+		"taken back": func(r *rig, round uint64) {
+			r.table(round, 29, 40)
+			r.live.Delivered(&vsr.Message{Kind: vsr.MsgPullRefused, From: 1, To: 0, Round: round}, &r.c.Nodes[0].Status)
+		},
+		"uncommitted":  func(r *rig, round uint64) { r.table(round, 29, 41) },
+		"of no use":    func(r *rig, round uint64) { r.table(round, 9, 16) },
+		"another pull": func(r *rig, round uint64) { r.table(round+1, 29, 40) },
+	} {
+		r := newRig(t)
+		r.lag(16)
+		for round := uint64(1); round <= AttemptsMax; round++ {
+			r.pull(round, 17, 40+round, true)
+			offer(r, round)
+		}
+		if r.broken != "" {
+			t.Errorf("%s: %s (%s)", name, r.broken, r.detail)
+		}
+	}
+}
+
+func TestViewsBreakP5(t *testing.T) {
+	r := newRig(t)
+	for v := uint64(5); v <= 4+ViewsMax; v++ {
+		r.c.Nodes[2].Status.View = v
+		r.ticks(10)
+	}
+	r.want("")
+	r.c.Nodes[2].Status.View++
+	r.ticks(1)
+	r.want("P5")
+}
+
+func TestViewsThatDifferBreakP5(t *testing.T) {
+	r := newRig(t)
+	r.c.Nodes[0].Status.View = 12
+	r.live.Judge(r.c)
+	r.ticks(CatchUpTicks)
+	r.live.Overdue("")
+	r.want("P5")
+}
+
+func TestStandstillBreaksP6(t *testing.T) {
+	r := newRig(t)
+	r.c.Work = true
+	r.ticks(CommitTicks)
+	r.want("")
+	r.ticks(1)
+	r.want("P6")
+}
+
+// Without a quorum that is caught up, or without work, commit may stand.
+func TestStandstillWithAnExcuse(t *testing.T) {
+	for name, excuse := range map[string]func(*rig){
+		"no work":    func(r *rig) { r.c.Work = false },
+		"one down":   func(r *rig) { r.c.Nodes[0].Up, r.c.Nodes[2].Up = false, false },
+		"one way":    func(r *rig) { r.c.Nodes[0].Linked, r.c.Nodes[2].Linked = 0, 0 },
+		"wiped":      func(r *rig) { r.c.Nodes[0].Status.State, r.c.Nodes[2].Status.State = "wiped", "wiped" },
+		"holes":      func(r *rig) { r.c.Nodes[0].Status.Holes, r.c.Nodes[2].Status.Holes = 1, 1 },
+		"catches up": func(r *rig) { r.lag(30); r.c.Nodes[2].Status.Head.Op = 30 },
+	} {
+		r := newRig(t)
+		r.c.Work = true
+		excuse(r)
+		r.ticks(2 * CommitTicks)
+		if r.broken != "" {
+			t.Errorf("%s: %s (%s)", name, r.broken, r.detail)
+		}
+	}
+}
+
+func TestLaggardThatDoesNotKnowItBreaksP7(t *testing.T) {
+	r := newRig(t)
+	s := r.lag(30)
+	r.ticks(2 * ReportTicks) // it knows what it lacks
+	r.want("")
+	s.KnownCommit = 30
+	r.ticks(2 * ReportTicks)
+	r.want("P7")
+}
+
+func TestCaughtUpReplicaThatDoesNotServeBreaksP7(t *testing.T) {
+	r := newRig(t)
+	r.ticks(1)
+	r.live.Served(2, 40, nil)
+	r.c.Nodes[2].Status.Holes = 1
+	r.ticks(1)
+	r.live.Served(2, 40, fmt.Errorf("damaged")) // it says so
+	r.want("")
+	r.live.Served(1, 40, fmt.Errorf("gone"))
+	r.want("P7")
+	if !strings.Contains(r.detail, "gone") {
+		t.Errorf("%q does not tell why", r.detail)
+	}
+}
+
+// Nothing is judged while faults are in force.
+func TestNothingIsJudgedUnderFaults(t *testing.T) {
+	r := newRig(t)
+	r.live.Pause()
+	s := r.lag(16)
+	for range 2 * RepeatsMax {
+		r.live.Sent(&vsr.Message{Kind: vsr.MsgAskPrepares, From: 0, To: 1, FromOp: 17, ToOp: 40}, s)
+	}
+	r.c.Work = true
+	r.ticks(2 * CommitTicks)
+	r.want("")
+}

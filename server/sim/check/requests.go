@@ -1,0 +1,76 @@
+package check
+
+import "rejoin/server/vsr"
+
+// request is what a replica asks another for to catch up. Of two that are equal the second can bring
+// nothing that the first could not.
+type request struct {
+	kind     vsr.MessageKind
+	to       uint8
+	from, up uint64
+	op       vsr.ID
+	staged   bool
+}
+
+// standing is the state in which a replica asks, as it shows it.
+type standing struct {
+	view, logView uint64
+	commit, head  vsr.ID
+	top           uint64
+	holes         int
+}
+
+func standingOf(s *vsr.Status) standing {
+	return standing{s.View, s.LogView, s.Commit, s.Head, s.Top, s.Holes}
+}
+
+// requests counts what one replica has asked for since its state last changed.
+type requests struct {
+	in    standing
+	asked []request
+	times []int
+}
+
+// asks tells whether a message of this kind asks for something that a replica lacks.
+func asks(k vsr.MessageKind) bool {
+	return k == vsr.MsgPull || k == vsr.MsgAskPrepares || k == vsr.MsgFetch
+}
+
+// Sent takes note of a message on its way between two connected replicas; s is the sender's state.
+func (l *Liveness) Sent(m *vsr.Message, s *vsr.Status) {
+	if !l.judging || !asks(m.Kind) {
+		return
+	}
+	if m.Kind == vsr.MsgPull && !l.pulls[m.From].sent(l, m, s) {
+		return // more of a pull that runs
+	}
+	if m.Kind == vsr.MsgFetch && !l.reachable(m.Ack) {
+		return // only a replica that is away can end it: nothing is wrong with asking
+	}
+	q := &l.requests[m.From]
+	if in := standingOf(s); in != q.in {
+		q.in, q.asked, q.times = in, q.asked[:0], q.times[:0]
+	}
+	ask := request{kind: m.Kind, to: m.To, from: m.FromOp, up: m.ToOp, op: m.Ack, staged: m.Staged}
+	for i := range q.asked {
+		if q.asked[i] != ask {
+			continue
+		}
+		if q.times[i]++; q.times[i] > RepeatsMax {
+			l.Fail("P2", "replica %d sends the same %s to replica %d for the %d. time (ops %d to %d, op %d), at view %d/%d, commit %d, head %d all along",
+				m.From, m.Kind, m.To, q.times[i], m.FromOp, m.ToOp, m.Ack.Op, s.View, s.LogView, s.Commit.Op, s.Head.Op)
+		}
+		return
+	}
+	q.asked, q.times = append(q.asked, ask), append(q.times, 1)
+}
+
+// reachable tells whether a connected replica holds an op.
+func (l *Liveness) reachable(id vsr.ID) bool {
+	for i := range l.cluster.Nodes {
+		if l.cluster.connected(i) && l.Holds(i, id) {
+			return true
+		}
+	}
+	return false
+}
