@@ -20,6 +20,7 @@ const (
 	KindCaughtUp    Kind = "caught_up"
 	KindPause       Kind = "pause"  // SIGSTOP
 	KindResume      Kind = "resume" // SIGCONT
+	KindWipe        Kind = "wipe"   // the data directory of a node that is gone was removed
 	KindVerifyBegin Kind = "verify_begin"
 	KindVerifyEnd   Kind = "verify_end"
 	KindRunEnd      Kind = "run_end"

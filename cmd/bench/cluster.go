@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -71,20 +72,11 @@ type life struct {
 
 // newCluster writes cluster.yaml into the run folder.
 func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder, status *results.StatusWriter, profile string) (*cluster, error) {
-	config := server.Config{Cluster: clusterName, Limits: s.Cluster,
-		Topics: []server.TopicConfig{{Name: topicName, Partitions: 1, Durability: s.Durability}}}
-	for i := range s.Nodes {
-		at := func(plane int) string { return fmt.Sprintf("127.0.0.1:%d", ports[3*i+plane]) }
-		config.Nodes = append(config.Nodes, server.NodeConfig{ID: i, Listen: server.Addresses{Peer: at(0), Client: at(1), Admin: at(2)}})
-	}
-	text, err := yaml.Marshal(config)
+	config, text, err := clusterConfig(s, ports)
 	if err != nil {
-		return nil, fmt.Errorf("spell cluster file: %w", err)
+		return nil, err
 	}
-	c := &cluster{folder: folder, record: record, spawn: newSpawner(), profile: profile, lives: make([]*life, s.Nodes)}
-	if c.config, err = server.ParseConfig(text); err != nil {
-		return nil, fmt.Errorf("cluster file of the scenario: %w", err)
-	}
+	c := &cluster{folder: folder, config: config, record: record, spawn: newSpawner(), profile: profile, lives: make([]*life, s.Nodes)}
 	c.fileOf = func(int) string { return c.configPath() }
 	if err := os.WriteFile(c.configPath(), text, 0o644); err != nil {
 		return nil, fmt.Errorf("write cluster file: %w", err)
@@ -102,6 +94,25 @@ func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder
 	c.env = []string{envSecret + "=" + hex.EncodeToString(secret)}
 	c.poll = newPoller(status, record, c.clientAddresses(), "")
 	return c, nil
+}
+
+// clusterConfig is the cluster file of a scenario, as text and as a node reads it. Each node takes three ports.
+func clusterConfig(s Scenario, ports []int) (server.Config, []byte, error) {
+	config := server.Config{Cluster: clusterName, Limits: s.Cluster,
+		Topics: []server.TopicConfig{{Name: topicName, Partitions: 1, Durability: s.Durability}}}
+	for i := range s.Nodes {
+		at := func(plane int) string { return fmt.Sprintf("127.0.0.1:%d", ports[3*i+plane]) }
+		config.Nodes = append(config.Nodes, server.NodeConfig{ID: i, Listen: server.Addresses{Peer: at(0), Client: at(1), Admin: at(2)}})
+	}
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		return server.Config{}, nil, fmt.Errorf("spell cluster file: %w", err)
+	}
+	effective, err := server.ParseConfig(text)
+	if err != nil {
+		return server.Config{}, nil, fmt.Errorf("cluster file of the scenario: %w", err)
+	}
+	return effective, text, nil
 }
 
 func (c *cluster) configPath() string { return filepath.Join(c.folder.Dir, "cluster.yaml") }
@@ -211,20 +222,45 @@ func lastLine(path string) string {
 
 // kill sends SIGKILL and waits until the process is gone. It is a fault of the run and stands in the events.
 func (c *cluster) kill(ctx context.Context, node int, role string) error {
+	return c.endBy(ctx, node, role, syscall.SIGKILL)
+}
+
+// terminate sends SIGTERM, at which a node closes its files, and waits until the process is gone. It counts among the kills.
+func (c *cluster) terminate(ctx context.Context, node int, role string) error {
+	return c.endBy(ctx, node, role, syscall.SIGTERM)
+}
+
+func (c *cluster) endBy(ctx context.Context, node int, role string, signal syscall.Signal) error {
 	p, err := c.tell(node, func(l *life) error {
 		l.expected = true
 		l.kills++
-		e := results.Event{TMonoNs: monoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid, Signal: "SIGKILL"}
-		if err := l.process.signal(syscall.SIGKILL); err != nil {
+		e := results.Event{TMonoNs: monoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid,
+			Signal: unix.SignalName(signal)}
+		if err := l.process.signal(signal); err != nil {
 			return err
 		}
 		c.record.write(e)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("kill %s: %w", results.NodeName(node), err)
+		return fmt.Errorf("%s to %s: %w", unix.SignalName(signal), results.NodeName(node), err)
 	}
 	return p.awaitExit(ctx, exitLimit)
+}
+
+// wipe removes the data directory of a node that is gone, as a disk that was replaced. What the node recorded of itself is kept beside it.
+func (c *cluster) wipe(node int) error {
+	dir := c.folder.DataDir(node)
+	kept := fmt.Sprintf("%s-events-%d.ndjson", dir, c.killsOf(node))
+	err := os.Rename(filepath.Join(dir, "events.ndjson"), kept)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the events of %s: %w", results.NodeName(node), err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("wipe %s: %w", results.NodeName(node), err)
+	}
+	c.record.write(results.Event{Kind: results.KindWipe, Node: results.NodeName(node)})
+	return nil
 }
 
 // end is kill for the verifier's sake: no fault of the run.

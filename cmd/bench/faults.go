@@ -93,9 +93,19 @@ func (c *schedule) begin(ctx context.Context, f Fault) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if f.Stop != "" {
+	switch f.verb() {
+	case faultStop:
 		c.show(node, "stopped")
 		return node, c.system.pause(node, role)
+	case faultRestart:
+		c.show(node, "asked to stop")
+		return node, c.system.terminate(ctx, node, role)
+	case faultWipe:
+		c.show(node, "killed and wiped")
+		if err := c.system.kill(ctx, node, role); err != nil {
+			return node, err
+		}
+		return node, c.system.wipe(node)
 	}
 	c.show(node, "killed")
 	return node, c.system.kill(ctx, node, role)

@@ -52,6 +52,16 @@ func (s *scripted) kill(_ context.Context, node int, role string) error {
 	return nil
 }
 
+func (s *scripted) terminate(_ context.Context, node int, role string) error {
+	s.note("terminate n%d %s", node, role)
+	return nil
+}
+
+func (s *scripted) wipe(node int) error {
+	s.note("wipe n%d", node)
+	return nil
+}
+
 func (s *scripted) restart(node int) error {
 	s.note("restart n%d", node)
 	return nil
@@ -69,7 +79,7 @@ func (s *scripted) resume(node int) error {
 
 func runFaults(t *testing.T, scenario string, first int) []string {
 	t.Helper()
-	s, err := parseScenario([]byte(scenario))
+	s, err := parseScenario("test.yaml", []byte(scenario))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +126,20 @@ func TestPrimaryRejoinSchedule(t *testing.T) {
 	}
 }
 
+func TestEachKindOfFault(t *testing.T) {
+	want := []string{"1s terminate n2 backup", "1s restart n2", "5s kill n1 backup", "5s wipe n1", "7s restart n1", "9s stop n0 primary", "10s cont n0"}
+	got := runFaults(t, `faults:
+  - {at: 1s, restart: n2}
+  - {at: 5s, wipe: backup, restart_after: 2s}
+  - {at: 9s, stop: primary, cont_after: 1s}`, -1)
+	if !slices.Equal(got, want) {
+		t.Errorf("done:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestScheduleEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := parseScenario([]byte("faults: [{at: 1s, kill: n1, restart_after: 20s}, {at: 50s, kill: n2, restart_after: 1s}]"))
+		s, err := parseScenario("test.yaml", []byte("faults: [{at: 1s, kill: n1, restart_after: 20s}, {at: 50s, kill: n2, restart_after: 1s}]"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +159,7 @@ func TestScheduleEndsWithItsContext(t *testing.T) {
 // TestScheduleWaitsForTheRole: in a view change nobody is primary; the fault waits a while and then gives up in words.
 func TestScheduleWaitsForTheRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := parseScenario([]byte("faults: [{at: 1s, kill: primary, restart_after: 1s}]"))
+		s, err := parseScenario("test.yaml", []byte("faults: [{at: 1s, kill: primary, restart_after: 1s}]"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"time"
 
+	"rejoin/loadgen"
 	"rejoin/results"
 )
 
@@ -39,8 +41,12 @@ func (r *session) judgeRun(s *results.Summary) {
 // judgeOffer asks whether the generator did its part: what it did not offer in time proves nothing about the target.
 func (r *session) judgeOffer(s *results.Summary) {
 	j := &r.judge
-	want := r.scenario.batchesPerS() * time.Duration(r.scenario.Duration).Seconds()
-	if !r.outcome.Interrupted && float64(s.OfferedBatches) < 0.99*want {
+	want := r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration))
+	least := 0.99 * want
+	if r.scenario.Arrival == loadgen.ArrivalPoisson {
+		least = min(least, want-5*math.Sqrt(want)) // the number itself is drawn
+	}
+	if !r.outcome.Interrupted && float64(s.OfferedBatches) < least {
 		j.Invalid("%d batches were due by the generator's own count, the scenario asks for %.0f", s.OfferedBatches, want)
 	}
 	budget := r.scenario.Demands.LateP99Max

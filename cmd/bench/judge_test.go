@@ -12,7 +12,7 @@ import (
 // goodSession is a run that everything went well in, and goodSummary its numbers.
 func goodSession(t *testing.T, demands string) (*session, *results.Summary) {
 	t.Helper()
-	s, err := parseScenario([]byte("name: test\nduration: 10s\nmessages_per_s: 10000\ndemands: " + demands))
+	s, err := parseScenario("test.yaml", []byte("name: test\nduration: 10s\nmessages_per_s: 10000\ndemands: "+demands))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -87,11 +88,27 @@ func (m *memorySystem) status() []results.Status {
 }
 
 func (m *memorySystem) kill(_ context.Context, node int, role string) error {
-	m.record.write(results.Event{Kind: results.KindKill, Node: results.NodeName(node), Role: role, Signal: "SIGKILL"})
-	m.set(node, memory.AddressRefuses)
-	m.record.write(results.Event{Kind: results.KindExit, Node: results.NodeName(node), WaitStatus: new(int64(9)), Signal: "SIGKILL"})
+	m.end(node, role, "SIGKILL", 9)
 	return nil
 }
+
+// terminate is a kill here: there is nothing to close.
+func (m *memorySystem) terminate(_ context.Context, node int, role string) error {
+	m.end(node, role, "SIGTERM", 0)
+	return nil
+}
+
+func (m *memorySystem) end(node int, role, signal string, status int64) {
+	m.record.write(results.Event{Kind: results.KindKill, Node: results.NodeName(node), Role: role, Signal: signal})
+	m.set(node, memory.AddressRefuses)
+	exit := results.Event{Kind: results.KindExit, Node: results.NodeName(node), WaitStatus: new(status)}
+	if status != 0 {
+		exit.Signal = signal
+	}
+	m.record.write(exit)
+}
+
+func (m *memorySystem) wipe(int) error { return errors.New("the memory target has no data directory") }
 
 func (m *memorySystem) restart(node int) error {
 	now := monoNow()

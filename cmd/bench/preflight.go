@@ -62,11 +62,11 @@ func (r *session) preflight(context.Context) error {
 
 // diskNeeded is what the nodes will write together, with slack.
 func (s Scenario) diskNeeded() int64 {
-	batches := s.batchesPerS() * time.Duration(s.Duration).Seconds()
+	batches := s.batchesOffered(0, time.Duration(s.Duration))
 	if s.Overload {
 		batches = min(batches, 15_000*time.Duration(s.Duration).Seconds()) // beyond any disk's rate here
 	}
-	frames := batches * float64(frameBytesOf(s.BatchMessages, s.PayloadBytes)) * float64(s.Nodes)
+	frames := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost())) * float64(s.Nodes)
 	return int64(frames) + int64(s.Nodes)*diskSlack*max(s.Cluster.SegmentBytes, 64<<20) + diskSlackBytes
 }
 

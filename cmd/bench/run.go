@@ -21,6 +21,7 @@ type runCommand struct {
 	Profile  string       `help:"Profile harness and nodes also by mem, mutex, block, trace, goroutine or clock; flight: keep the nodes' last seconds of trace; cpu: CPU time over the whole life instead of by phase; none: no profiler at all. Default: CPU time by phase." placeholder:"MODE[,flight]"`
 
 	FlightOver duration `help:"With --profile flight: a batch that takes longer is an occasion to save what the nodes have kept." default:"250ms" placeholder:"TIME"`
+	Print      bool     `help:"Print the effective scenario as YAML, flags taken in and every default filled in, and run nothing."`
 	Quiet      bool     `help:"Print only the verdict and its reasons." short:"q"`
 }
 
@@ -29,7 +30,7 @@ func (runCommand) Help() string {
 	return `One run: preflight, a baseline of the generator alone, nodes up, load with faults, a quiet phase, every replica read and compared with what
 was acknowledged (live, alone, and from the files after a SIGKILL of all), plots, verdict. Everything lands in results/<utc>-<target>-<scenario>/. The nodes' data is removed after a pass and kept otherwise.
 
-A scenario is a YAML file; cmd/bench/scenarios/quick.yaml is one with a comment on every field and its default. A flag that shortens the
+A scenario is a YAML file; docs/scenarios.md tells every field, unit and default, and --print shows the effective one. A flag that shortens the
 load or changes rate or target leaves out, with a line for each, the faults and floors that then have no meaning.
 
 A line of progress:
@@ -44,6 +45,7 @@ Examples:
   bench run steady --rate 60000         no faults, twice the load
   bench run quick --target memory       tries the harness without a cluster
   bench run --from latest               the last run again, same seed
+  bench run quick --print               what quick means in full
 
 Ctrl-C stops the nodes, writes and draws what is known, and exits 130; a second one ends at once.`
 }
@@ -53,6 +55,13 @@ func (c *runCommand) Run(env *environment) error {
 	s, seed, leftOut, err := c.asked(env)
 	if err != nil {
 		return usage("%w", err)
+	}
+	if c.Print {
+		text, err := s.toYAML()
+		if err == nil {
+			_, err = env.out.Write(text)
+		}
+		return err
 	}
 	profiling, err := parseProfiling(c.Profile)
 	if err != nil {
@@ -86,10 +95,16 @@ func (c *runCommand) asked(env *environment) (s Scenario, seed uint64, leftOut [
 		s.Target = c.Target
 	}
 	if c.Rate.given {
-		s.MessagesPerS = c.Rate.messagesPerS
+		if len(s.Load) > 0 {
+			leftOut = append(leftOut, "the steps of load: --rate is one rate")
+		}
+		s.MessagesPerS, s.Load = c.Rate.messagesPerS, nil
 	}
 	if c.Duration.given {
-		leftOut = s.setDuration(c.Duration.length)
+		leftOut = append(leftOut, s.setDuration(c.Duration.length)...)
+	}
+	if err := s.validateLoad(); err != nil { // what can be reached is asked of a load that can be
+		return s, 0, nil, fmt.Errorf("scenario %s with these flags: %w", s.Name, err)
 	}
 	if c.Target != "" || c.Rate.given || c.Duration.given {
 		leftOut = append(leftOut, s.dropUnreachable()...)
@@ -104,7 +119,10 @@ func (c *runCommand) asked(env *environment) (s Scenario, seed uint64, leftOut [
 		}
 		seed = binary.LittleEndian.Uint64(b[:]) >> 16 // short enough to type
 	}
-	return s, seed, leftOut, s.validate()
+	if err := s.validate(); err != nil {
+		return s, 0, nil, fmt.Errorf("scenario %s with these flags: %w", s.Name, err)
+	}
+	return s, seed, leftOut, nil
 }
 
 func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
@@ -127,9 +145,9 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 	if err != nil {
 		return Scenario{}, 0, err
 	}
-	s, err := parseScenario(before.Asked.Scenario)
+	s, err := parseScenario("scenario of "+folder.Name(), before.Asked.Scenario)
 	if err != nil {
-		return Scenario{}, 0, fmt.Errorf("scenario of %s: %w", folder.Name(), err)
+		return Scenario{}, 0, err
 	}
 	return s, before.Asked.Seed, nil
 }

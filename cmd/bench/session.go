@@ -66,7 +66,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 	}
 	r.run = results.Run{Status: results.StatusRunning, StartedAt: time.Now(), Pid: os.Getpid(), Found: results.Probe(folder.Data()),
 		Asked: results.Asked{Target: s.Target, ScenarioName: s.Name, Scenario: scenario, Seed: seed, Nodes: s.Nodes, Producers: s.Producers,
-			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: float64(s.MessagesPerS),
+			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: s.batchesPerS() * float64(s.BatchMessages),
 			BatchesPerS: s.batchesPerS(), WarmupNs: int64(s.Warmup), LoadNs: int64(s.Duration), QuietNs: int64(s.QuietMax),
 			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Profiling: profiling.record(), Arguments: env.args}}
 	if err := folder.WriteRun(r.run); err != nil {
@@ -88,7 +88,7 @@ const batchBudget = 30 * time.Second
 func askedFaults(faults []Fault) []results.AskedFault {
 	asked := []results.AskedFault{}
 	for _, f := range faults {
-		a := results.AskedFault{AtNs: int64(f.At.After), Kind: "kill", Node: f.node()}
+		a := results.AskedFault{AtNs: int64(f.At.After), Kind: f.verb(), Node: f.node()}
 		if f.Stop != "" {
 			a.Kind = "pause"
 		}
@@ -180,16 +180,15 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 	}
 	var show sync.WaitGroup
 	showing, stopShowing := context.WithCancel(ctx)
-	options := loadgen.Options{Target: r.system.target(), LedgerDir: r.folder.Ledger(), Producers: r.scenario.Producers,
-		BatchMessages: r.scenario.BatchMessages, MessageBytes: r.scenario.PayloadBytes, RatePerS: r.scenario.MessagesPerS,
-		Duration: time.Duration(r.scenario.Duration), Budget: batchBudget, FirstAddress: first, Seed: r.seed, Base: base, Live: live,
+	options := r.scenario.shape(loadgen.Options{Target: r.system.target(), LedgerDir: r.folder.Ledger(),
+		Budget: batchBudget, FirstAddress: first, Seed: r.seed, Base: base, Live: live,
 		OnStart: func(startNs int64) {
 			r.record.write(results.Event{TMonoNs: monoBase + startNs, Kind: results.KindLoadStart})
 			r.record.write(results.Event{TMonoNs: monoBase + startNs + int64(r.scenario.Warmup), Kind: results.KindWarmupEnd})
 			close(loadStart)
 			r.profiler.begin(ctx, startNs+int64(r.scenario.Warmup), startNs+int64(r.scenario.Duration))
 			show.Go(func() { r.showLoad(showing, live) })
-		}}
+		}})
 	r.outcome, err = loadgen.Run(ctx, options)
 	r.profiler.end()
 	stopShowing()
@@ -266,9 +265,9 @@ func (r *session) baseline(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	log := memory.New(memory.Options{Discard: true})
 	defer log.Close()
-	out, err := loadgen.Run(ctx, loadgen.Options{Target: log, LedgerDir: dir, Producers: r.scenario.Producers, BatchMessages: r.scenario.BatchMessages,
-		MessageBytes: r.scenario.PayloadBytes, RatePerS: 2 * r.scenario.MessagesPerS, Duration: baselineTime, Seed: r.seed, OvershootSamples: -1,
-		DrainBudget: time.Second})
+	options := r.scenario.shape(loadgen.Options{Target: log, LedgerDir: dir, Seed: r.seed, OvershootSamples: -1, DrainBudget: time.Second})
+	options.Steps, options.RatePerS, options.Duration = nil, 2*r.scenario.peakPerS(), baselineTime
+	out, err := loadgen.Run(ctx, options)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -10,6 +10,7 @@ import (
 // comes back when nobody writes proves nothing. It tells what fell away.
 func (s *Scenario) setDuration(d time.Duration) (leftOut []string) {
 	shorter := d < time.Duration(s.Duration)
+	s.fitSteps(d)
 	s.Duration = duration(d)
 	if s.Warmup >= s.Duration {
 		s.Warmup = s.Duration / 10
@@ -30,18 +31,42 @@ func (s *Scenario) setDuration(d time.Duration) (leftOut []string) {
 	return leftOut
 }
 
+// fitSteps cuts the steps of a changing load at its new end, or lets the last one go on.
+func (s *Scenario) fitSteps(d time.Duration) {
+	var kept []LoadStep
+	begin := time.Duration(0)
+	for i, step := range s.Load {
+		length := time.Duration(step.For)
+		rest := d - begin
+		begin += length
+		switch from, to := step.rates(); {
+		case rest <= 0:
+			continue
+		case rest < length && step.MessagesPerS == nil: // a ramp ends where it has come to
+			at := from + int(float64(to-from)*rest.Seconds()/length.Seconds())
+			step.To = &at
+			step.For = duration(rest)
+		case rest < length:
+			step.For = duration(rest)
+		case i == len(s.Load)-1 && rest > length && step.MessagesPerS != nil:
+			step.For = duration(rest)
+		case i == len(s.Load)-1 && rest > length:
+			kept = append(kept, step)
+			step = LoadStep{For: duration(rest - length), MessagesPerS: &to}
+		}
+		kept = append(kept, step)
+	}
+	s.Load = kept
+}
+
 // endsAt is when the node comes back, since the start of the load; when the fault begins, if it never does.
 func (f Fault) endsAt() time.Duration { return f.At.After + f.end().After }
 
 func (f Fault) String() string {
-	verb := "kill"
-	if f.Stop != "" {
-		verb = "stop"
-	}
 	if f.At.Before {
-		return fmt.Sprintf("%s %s before the load", verb, f.node())
+		return fmt.Sprintf("%s %s before the load", f.verb(), f.node())
 	}
-	return fmt.Sprintf("%s %s at %v", verb, f.node(), f.At.After)
+	return fmt.Sprintf("%s %s at %v", f.verb(), f.node(), f.At.After)
 }
 
 // dropUnreachable zeroes the floors that the scenario, as flags have changed it, cannot reach, and tells which. Without that a short or
@@ -89,19 +114,23 @@ func (s *Scenario) reach() reachable {
 		ring = int64(s.Cluster.RingOps)
 	}
 	for _, f := range s.Faults {
-		if f.Kill == "" {
+		if !f.ends() {
 			continue
 		}
-		if f.Kill != nodeBackup && f.Kill != nodeFirst {
+		if f.node() != nodeBackup && f.node() != nodeFirst {
 			r.primaries++
 		}
-		if f.Kill != nodePrimary {
+		if f.node() != nodePrimary {
 			r.backups++
 		}
 		if s.Target == targetMemory || f.end().Never {
 			continue
 		}
-		if missed := int64(s.batchesPerS() * f.end().After.Seconds()); missed > ring {
+		from := f.At.After
+		if f.Wipe != "" {
+			from = 0
+		}
+		if missed := int64(s.batchesOffered(from, f.endsAt())); missed > ring {
 			r.transferOps = max(r.transferOps, missed)
 		} else {
 			r.repairOps = max(r.repairOps, missed)

@@ -10,7 +10,8 @@ import (
 
 // summarize makes the numbers of summary.json from the ledgers, the events and the status samples.
 func (r *session) summarize() (results.Summary, error) {
-	s := results.Summary{Target: r.scenario.Target, Scenario: r.scenario.Name, FrameBytes: r.frameBytes()}
+	s := results.Summary{Target: r.scenario.Target, Scenario: r.scenario.Name}
+	s.FrameBytes = r.frameBytes(&s)
 	if !r.loaded {
 		return s, nil
 	}
@@ -34,6 +35,7 @@ func (r *session) summarize() (results.Summary, error) {
 		return s, err
 	}
 	r.countBatches(&s, m)
+	s.FrameBytes = r.frameBytes(&s)
 	s.LatencyNs, s.ServiceNs, s.LateNs = set.Quantiles(results.DueToAck), set.Quantiles(results.SentToAck), set.Quantiles(results.DueToSent)
 	s.Histogram = set.Health()
 	s.PhaseBatches = map[string]int64{}
@@ -63,12 +65,17 @@ func (r *session) summarize() (results.Summary, error) {
 	return s, nil
 }
 
-func (r *session) frameBytes() int64 {
-	payload := int64(r.scenario.BatchMessages) * int64(r.scenario.PayloadBytes)
-	if r.scenario.Target != targetBuiltin {
+// frameBytes is the size of a frame, where sizes differ the mean of the acknowledged ones.
+func (r *session) frameBytes(sum *results.Summary) int64 {
+	s := r.scenario
+	payload := int64(s.BatchMessages) * int64(s.PayloadBytes)
+	if s.payloadBytesMost() > s.PayloadBytes && sum.AckedBatches > 0 {
+		payload = r.outcome.AckedPayloadBytes / sum.AckedBatches
+	}
+	if s.Target != targetBuiltin {
 		return payload
 	}
-	return frameBytesOf(r.scenario.BatchMessages, r.scenario.PayloadBytes)
+	return payload + frameBytesOf(s.BatchMessages, 0)
 }
 
 func (r *session) writeRates(rates []results.Rate) error {

@@ -20,6 +20,10 @@ type system interface {
 
 	// kill ends a node without warning and returns when it is gone; role is what it was.
 	kill(ctx context.Context, node int, role string) error
+	// terminate asks a node to stop, and returns when it is gone.
+	terminate(ctx context.Context, node int, role string) error
+	// wipe removes the data of a node that is gone.
+	wipe(node int) error
 	restart(node int) error
 	pause(node int, role string) error
 	resume(node int) error

@@ -199,12 +199,17 @@ func (b *builtinSystem) nodeEvents() (events []results.Event, problems []string)
 	base, _ := b.record.base()
 	for i := range b.lives {
 		path := filepath.Join(b.folder.DataDir(i), "events.ndjson")
-		damaged, err := builtin.ReadEvents(path, base, func(e results.Event) error {
-			events = append(events, e)
-			return nil
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, err.Error())
+		files, _ := filepath.Glob(b.folder.DataDir(i) + "-events-*.ndjson") // of directories that were wiped
+		damaged := 0
+		for _, file := range append(files, path) {
+			n, err := builtin.ReadEvents(file, base, func(e results.Event) error {
+				events = append(events, e)
+				return nil
+			})
+			damaged += n
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				problems = append(problems, err.Error())
+			}
 		}
 		// Each life that was killed may leave one torn line.
 		if lives := b.killsOf(i); damaged > lives {

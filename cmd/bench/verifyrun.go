@@ -25,7 +25,7 @@ func (r *session) verify(ctx context.Context) error {
 		return nil
 	}
 	r.profiler.wait() // readings stop and kill nodes
-	acked := int64(float64(r.scenario.batchesPerS()) * time.Duration(r.scenario.Duration).Seconds() * ackedShareOfOfferMin)
+	acked := int64(r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration)) * ackedShareOfOfferMin)
 	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1)})
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)

@@ -49,12 +49,13 @@ const (
 )
 
 func vortexScenario(seed uint64, d time.Duration) Scenario {
-	s := Scenario{Name: "vortex", Producers: 12, BatchMessages: 20, PayloadBytes: 1024, MessagesPerS: 3000, Duration: duration(d), QuietMax: duration(healLimit)}
+	s := scenarioDefaults()
+	s.Name, s.BatchMessages, s.PayloadBytes, s.MessagesPerS, s.Duration, s.QuietMax = "vortex", 20, 1024, 3000, duration(d), duration(healLimit)
 	s.Cluster = server.Limits{SegmentBytes: 4 << 20, PipelineOps: 32, RingOps: 64} // short, so that outages need transfers over segments
 	if seed%4 == 0 {
 		s.Durability = server.DurabilityReplicated
 	}
-	return s.withDefaults()
+	return s
 }
 
 // vortex is a cluster with a proxy on each way.

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"rejoin/server"
+)
+
+// Limits of what a scenario may ask for.
+const (
+	producersMax     = 1000
+	batchMessagesMax = 10_000
+	quietMaxMax      = duration(24 * time.Hour)
+	nameBytesMax     = 64
+)
+
+// validate says what of a scenario cannot be, by its field.
+func (s Scenario) validate() error {
+	switch {
+	case !isScenarioName(s.Name):
+		return refuseField("name", "%q is no name for a run folder; use 1 to %d of a-z A-Z 0-9 _ - .", s.Name, nameBytesMax)
+	case s.Target != targetBuiltin && s.Target != targetMemory:
+		return refuseField("target", "%q is unknown; there are %s and %s", s.Target, targetBuiltin, targetMemory)
+	case s.Nodes != 1 && s.Nodes != 3 && s.Nodes != 5:
+		return refuseField("nodes", "%d; a cluster has 1, 3 or 5", s.Nodes)
+	case s.Producers < 1 || s.Producers > producersMax:
+		return refuseField("producers", "%d; pass 1 to %d", s.Producers, producersMax)
+	case s.BatchMessages < 1 || s.BatchMessages > batchMessagesMax:
+		return refuseField("batch_messages", "%d; pass 1 to %d", s.BatchMessages, batchMessagesMax)
+	case s.QuietMax <= 0 || s.QuietMax > quietMaxMax:
+		return refuseField("quiet_max", "%v; pass more than 0 and at most 24h", s.QuietMax)
+	case s.QuietMin > s.QuietMax:
+		return refuseField("quiet_min", "%v is longer than quiet_max %v", s.QuietMin, s.QuietMax)
+	case s.FirstAddress != "" && s.FirstAddress != nodeBackup:
+		return refuseField("first_address", "%q; leave it out or say backup", s.FirstAddress)
+	case s.Plant != "" && s.Target != targetMemory:
+		return refuseField("plant", "it works with target %s only; our server has no fault to switch on", targetMemory)
+	case s.Durability != server.DurabilityPersisted && s.Durability != server.DurabilityReplicated:
+		return refuseField("durability", "%q; pass %s or %s", s.Durability, server.DurabilityPersisted, server.DurabilityReplicated)
+	}
+	if err := s.validateLoad(); err != nil {
+		return err
+	}
+	if s.Duration < duration(time.Second) {
+		return refuseField("duration", "a load of %v is too short; pass at least 1s", s.Duration)
+	}
+	if s.Warmup >= s.Duration {
+		return refuseField("warmup", "%v leaves nothing of a load of %v", s.Warmup, s.Duration)
+	}
+	if err := s.validateCluster(); err != nil {
+		return err
+	}
+	if err := s.validateDemands(); err != nil {
+		return err
+	}
+	return s.validateFaults()
+}
+
+// isScenarioName keeps a name from leading out of the results folder.
+func isScenarioName(name string) bool {
+	if name == "" || len(name) > nameBytesMax || name[0] == '.' {
+		return false
+	}
+	for _, r := range name {
+		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// validateCluster lets the server judge its own settings before anything is started.
+func (s Scenario) validateCluster() error {
+	if s.Target != targetBuiltin {
+		return nil
+	}
+	ports := make([]int, 3*s.Nodes)
+	for i := range ports {
+		ports[i] = portFirst + i
+	}
+	_, _, err := clusterConfig(s, ports)
+	var field *server.ConfigError
+	if errors.As(err, &field) {
+		at := field.Field
+		if rest, ok := cutLimits(at); ok {
+			at = "cluster." + rest
+		}
+		return refuseField(at, "%s", field.Text)
+	}
+	return err
+}
+
+// cutLimits cuts what the cluster file calls the settings that a scenario has under cluster.
+func cutLimits(field string) (string, bool) {
+	const limits = "limits."
+	if len(field) > len(limits) && field[:len(limits)] == limits {
+		return field[len(limits):], true
+	}
+	return field, false
+}
+
+func (s Scenario) validateDemands() error {
+	d := s.Demands
+	switch {
+	case !(d.AckedShareMin >= 0 && d.AckedShareMin <= 1) || math.IsNaN(d.AckedShareMin):
+		return refuseField("demands.acked_share_min", "%v is no share; pass 0 to 1", d.AckedShareMin)
+	case d.LateP99Max <= 0:
+		return refuseField("demands.late_p99_max", "%v; pass more than 0, since no generator is never late", d.LateP99Max)
+	}
+	for field, n := range map[string]int64{"rss_anon_max_bytes": d.RssAnonMaxBytes, "killed_primaries_min": int64(d.KilledPrimariesMin),
+		"killed_backups_min": int64(d.KilledBackupsMin), "repair_ops_min": d.RepairOpsMin, "transfer_ops_min": d.TransferOpsMin} {
+		if n < 0 {
+			return refuseField("demands."+field, "%d is negative; pass 0, which asks nothing, or more", n)
+		}
+	}
+	if x := d.ExtraViewChangesMax; x != nil && *x < 0 {
+		return refuseField("demands.extra_view_changes_max", "%d is negative; pass 0 or more", *x)
+	}
+	if s.Target == targetMemory && d.RepairOpsMin+d.TransferOpsMin > 0 {
+		return refuseField("demands", "target %s repairs and transfers nothing; leave repair_ops_min and transfer_ops_min out", targetMemory)
+	}
+	return nil
+}
