@@ -63,6 +63,8 @@ func (c *checker) starts(p *process, s *vsr.Status) {
 			c.w.cover.ViewChanges++
 		}
 		c.started, c.startedBy = s.View, id
+	}
+	if s.View == c.started { // also when its primary leads it once more
 		for op := s.Commit.Op + 1; op <= c.top(); op++ {
 			if h := p.n.seen.at(op); h == nil || h.Sum != c.log[op-1].Sum {
 				c.w.fail("S4", "view %d starts with a log that ends at op %d and lacks the committed op %d", s.View, s.Head.Op, op)

@@ -27,6 +27,8 @@ type client struct {
 	began   int64
 	last    vsr.Header // of the last acknowledged request
 	sent    []byte     // frame of it
+	manual  bool       // a script says when it begins a request
+	once    bool       // and it tries none twice
 }
 
 const (
@@ -49,6 +51,9 @@ func (c *client) rename() {
 // idle lets the next request come after a while.
 func (c *client) idle() {
 	c.busy = false
+	if c.manual {
+		return
+	}
 	c.w.after(c.rng.around(c.w.setup.thinkNs), c.begin)
 }
 
@@ -62,6 +67,11 @@ func (c *client) begin() {
 	case c.rng.chance(0.03) && c.sent != nil && c.last.Session == c.session && c.session != 0:
 		c.again()
 	}
+	c.ask()
+}
+
+// ask sends the next request, or opens a session first.
+func (c *client) ask() {
 	c.busy, c.began, c.tries = true, c.w.now, 0
 	c.frame = nil
 	if c.session != 0 {
@@ -120,7 +130,7 @@ func (c *client) send() {
 
 // next goes on to another try, or gives up.
 func (c *client) next(try uint64, pause int64) {
-	if c.try != try || !c.busy {
+	if c.try != try || !c.busy || c.once {
 		return
 	}
 	if c.w.faulty && c.w.now-c.began > giveUpNs && c.rng.chance(0.2) {

@@ -156,6 +156,11 @@ func (f *diskFile) Sync() error {
 	if err := f.d.pass(f.d.syncMean()); err != nil {
 		return err
 	}
+	for f.d.p.n.syncsHeld {
+		if !f.d.p.disk.wait(millisecond) {
+			return errDied
+		}
+	}
 	return f.File.Sync()
 }
 

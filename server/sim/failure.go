@@ -15,6 +15,7 @@ type Failure struct {
 	Step     uint64 // inputs that replicas had handled by then
 	AtNs     int64  // virtual time
 	Faults   uint64 // drawn by then, numbered from 1
+	Script   string // that drove the run; "": its seed did
 	Setup    string
 	Lines    []string // the end of the trace
 }
@@ -31,6 +32,9 @@ func (f *Failure) Summary() string {
 
 // Command repeats the run, with every line of its trace.
 func (f *Failure) Command() string {
+	if f.Script != "" {
+		return "go test ./server/sim -run TestScripts/" + f.Script
+	}
 	command := fmt.Sprintf("bench sim --seed %d%s", f.Seed, f.Reduced.Flags())
 	for _, name := range f.Switches {
 		command += " --switch " + name

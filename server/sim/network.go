@@ -198,7 +198,7 @@ func (n *network) heal() {
 func (n *network) send(p *process, m *vsr.Message, frame []byte) {
 	envelope := wire.AppendEnvelope(nil, m, len(frame))
 	frame = append([]byte(nil), frame...)
-	n.carry(p, int(m.To), m.Kind.Lane(), 0, func(q *process) {
+	n.carry(p, int(m.To), m.Kind.Lane(), 0, n.w.script.fateOf(m), func(q *process) {
 		got, _, err := wire.ParseEnvelope(envelope)
 		if err != nil {
 			n.w.fail("frame", "a %s of replica %d cannot be read: %v", m.Kind, p.n.id, err)
@@ -218,7 +218,7 @@ func (n *network) sendChunk(p *process, m *vsr.Message, frames [][]byte) {
 		bytes += len(f)
 	}
 	envelope := wire.AppendEnvelope(nil, m, bytes)
-	n.carry(p, int(m.To), vsr.LaneBulk, bytes, func(q *process) {
+	n.carry(p, int(m.To), vsr.LaneBulk, bytes, n.w.script.fateOf(m), func(q *process) {
 		got, _, err := wire.ParseEnvelope(envelope)
 		if err != nil {
 			n.w.fail("frame", "a chunk of replica %d cannot be read: %v", p.n.id, err)
@@ -237,7 +237,7 @@ func (n *network) sendChunk(p *process, m *vsr.Message, frames [][]byte) {
 
 // carry brings something to the other side of a link, later, in the order of its lane; or it loses
 // it, or brings it twice, or late, as the setup of the run wants.
-func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, arrive func(q *process)) {
+func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, f fate, arrive func(q *process)) {
 	c := n.conns[p.n.id][to]
 	if c == nil || c.end(p.n.id).p != p || !c.end(p.n.id).up || n.cut[p.n.id][to] {
 		return
@@ -247,6 +247,9 @@ func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, arrive fun
 		return
 	}
 	at := n.w.now + 20*microsecond + n.rng.around(o.netDelay) + int64(bytes)*o.slowBulk/1024
+	if f != (fate{}) && !n.w.script.goesOn(f, at, s.p, arrive) {
+		return
+	}
 	at = max(at, s.last[lane]+1)
 	s.last[lane] = at
 	n.arriveAt(at, s, arrive)

@@ -18,13 +18,14 @@ type node struct {
 	fs   *faultfs.FS
 	rng  stream // of its disk and of its crashes
 
-	life     *process
-	lives    int
-	boot     uint64 // boot counter, as saved
-	sameBoot bool   // the machine has run since the last life that got to join
-	mayFail  bool   // an operation of its disk may fail: it may stop itself
-	lost     bool   // the directory was lost: the next life begins wiped
-	seen     shadow // what the checker knows of this replica's log
+	life      *process
+	lives     int
+	boot      uint64 // boot counter, as saved
+	sameBoot  bool   // the machine has run since the last life that got to join
+	mayFail   bool   // an operation of its disk may fail: it may stop itself
+	syncsHeld bool   // a script lets no sync come back
+	lost      bool   // the directory was lost: the next life begins wiped
+	seen      shadow // what the checker knows of this replica's log
 }
 
 const logDir = "topics/t/0"
@@ -73,7 +74,11 @@ func (n *node) end(how ending) {
 	} else {
 		n.w.cover.PowerCuts++
 		n.w.note(n.id, "power cut", "")
-		n.fs.Crash(n.rng.Rand)
+		if n.w.script != nil { // nothing is left to chance there
+			n.fs.CrashHard()
+		} else {
+			n.fs.Crash(n.rng.Rand)
+		}
 		n.seen.powerCut(n.w.setup.synced)
 	}
 	if free := n.pool.Free(); free != n.w.arena.buffers {

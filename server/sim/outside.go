@@ -78,7 +78,11 @@ func (p *process) serve(c partition.Chunk) {
 	if c.Transfer {
 		opsMax, bytesMax = c.To-c.From+1, partition.TransferChunkBytes
 	}
-	opsMax = min(opsMax, p.w.setup.config.PipelineOps) // small, so that a pull has several chunks
+	small := p.w.setup.config.PipelineOps // so that a pull has several chunks
+	if p.w.setup.chunkOps > 0 {
+		small = p.w.setup.chunkOps
+	}
+	opsMax = min(opsMax, small)
 	var frames [][]byte
 	bytes, last := 0, c.From-1
 	for last < c.To && uint64(len(frames)) < opsMax {
@@ -142,6 +146,7 @@ func (p *process) Observe(e *vsr.Event) {
 		return
 	}
 	p.w.live.Observed(p.n.id, e)
+	p.w.script.observe(p.n.id, e)
 	c := &p.w.cover
 	switch e.Kind {
 	case vsr.EventRepairEnd:

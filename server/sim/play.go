@@ -18,18 +18,7 @@ const (
 
 // play lets the run go through its phases.
 func (w *world) play() {
-	w.check.init(w)
-	w.live = check.NewLiveness(check.Options{RingOps: w.setup.config.RingOps, Fail: w.fail,
-		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].seen.holds(id) }})
-	for i := range w.setup.replicas {
-		n := newNode(w, i)
-		n.seen.start = 1
-		w.nodes = append(w.nodes, n)
-	}
-	w.net.init(w)
-	for _, n := range w.nodes {
-		n.start()
-	}
+	w.begin()
 	w.faulty, w.loading = true, true
 	for i := range w.setup.clients {
 		c := newClient(w, i)
@@ -52,6 +41,22 @@ func (w *world) play() {
 	w.fresh()
 	w.verify()
 	w.finish()
+}
+
+// begin starts the nodes of a new cluster.
+func (w *world) begin() {
+	w.check.init(w)
+	w.live = check.NewLiveness(check.Options{RingOps: w.setup.config.RingOps, Fail: w.fail,
+		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].seen.holds(id) }})
+	for i := range w.setup.replicas {
+		n := newNode(w, i)
+		n.seen.start = 1
+		w.nodes = append(w.nodes, n)
+	}
+	w.net.init(w)
+	for _, n := range w.nodes {
+		n.start()
+	}
 }
 
 // catchUpUnderLoad: every replica reaches what was committed when the faults stopped, and commits go

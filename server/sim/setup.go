@@ -25,6 +25,7 @@ type setup struct {
 	checkpoint   int64
 	retention    int64 // bytes; 0: for ever
 	lease        int64
+	chunkOps     uint64 // of a pull; 0: a pipeline
 
 	clients      int
 	thinkNs      int64 // mean pause of a client between its requests

@@ -44,3 +44,11 @@ func switchNames() []string {
 	}
 	return names
 }
+
+func mistakeNames() []string {
+	var names []string
+	for _, m := range mistake.All() {
+		names = append(names, m.String())
+	}
+	return names
+}

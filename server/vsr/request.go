@@ -1,6 +1,10 @@
 package vsr
 
-import "fmt"
+import (
+	"fmt"
+
+	"rejoin/server/internal/mistake"
+)
 
 // waiter is a request that waits for a primary, for the view's inherited ops to commit, or for room
 // in the pipeline.
@@ -96,7 +100,7 @@ func (r *Replica) busyWith() string {
 
 // admit decides about one request; false: it must wait.
 func (r *Replica) admit(w *waiter) bool {
-	if !r.lead.leading || r.log.commit.Op < r.lead.startHead {
+	if !r.lead.leading || r.log.commit.Op < r.lead.startHead && !r.errs(mistake.HollowHead) {
 		return false
 	}
 	if !w.register && r.answered(w) {
