@@ -130,7 +130,11 @@ func (c *client) send() {
 
 // next goes on to another try, or gives up.
 func (c *client) next(try uint64, pause int64) {
-	if c.try != try || !c.busy || c.once {
+	if c.try != try || !c.busy {
+		return
+	}
+	if c.once {
+		c.idle()
 		return
 	}
 	if c.w.faulty && c.w.now-c.began > giveUpNs && c.rng.chance(0.2) {

@@ -144,6 +144,7 @@ const appendNs = 30 * second
 // append lets the producer write one op; its first opens its session.
 func (r *scriptRun) append() {
 	c := r.producer
+	c.once = false
 	if lead := r.w.leader(); lead != noNode {
 		c.target = lead
 	}
@@ -153,12 +154,16 @@ func (r *scriptRun) append() {
 	}
 }
 
-// offer lets a new client send its first op, which opens its session, to one replica. It tries again
-// only when the cluster must come to rest.
-func (r *scriptRun) offer(i int) {
-	r.offers++
-	c := r.newClient(fmt.Sprintf("offer %d", r.offers))
-	c.target, c.once = r.node(i).id, true
+// offer lets the producer send an op to one replica and go on; while it waits for an answer, a new
+// client opens a session instead. Without an answer the op is tried again, anywhere, if that is asked
+// for.
+func (r *scriptRun) offer(i int, retried bool) {
+	c := r.producer
+	if c.busy {
+		r.offers++
+		c = r.newClient(fmt.Sprintf("offer %d", r.offers))
+	}
+	c.target, c.once = r.node(i).id, !retried
 	c.ask()
 }
 
@@ -192,12 +197,6 @@ func (r *scriptRun) letSyncs(i int)  { r.node(i).syncsHeld = false }
 // same bytes everywhere.
 func (r *scriptRun) rest() {
 	r.w.loading = false
-	for _, c := range r.w.clients {
-		if c.once {
-			c.once = false
-			c.next(c.try, 0)
-		}
-	}
 	r.w.rest()
 	r.append()
 	r.w.rest()

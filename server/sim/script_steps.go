@@ -50,11 +50,11 @@ func readAppend(w *words) func(*scriptRun) {
 	}
 }
 
-// offer at rN: one op, sent to that replica first; nobody waits for the answer.
+// offer at rN [retried]: one op, sent to that replica; nobody waits for the answer.
 func readOffer(w *words) func(*scriptRun) {
 	w.must("at")
-	i := w.replica()
-	return func(r *scriptRun) { r.offer(i) }
+	i, retried := w.replica(), w.maybe("retried")
+	return func(r *scriptRun) { r.offer(i, retried) }
 }
 
 // load by N every D, or load off.
