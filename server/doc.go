@@ -8,9 +8,10 @@
 //	clock        each 10 ms               -> tick, latest only        -> loop of every g
 //	loop g       inbox of g               -> partition.Handle         -> peers, disk queue of g, clients
 //	flusher g    disk queue of g          -> Disk.Perform             -> inbox of g
-//	preparer g   each segment             -> journal.Prepare          -> a zero-filled file
+//	preparer g   what was written         -> journal.Prepare          -> the next segment, as far as it is due
 //	scrub g      the log, paced           -> damage found             -> inbox of g
 //	client plane requests                 -> inbox of g, then waits   -> answers
+//	dismisser    told to stop, patience   -> answers "unknown"        -> clients that still wait
 //	peer links   messages, frames, chunks -> inbox of g
 //	events       what was observed        -> events.ndjson, followers
 //

@@ -189,7 +189,9 @@ func (n *node) serve(ctx context.Context) error {
 	}
 	n.metrics.registry.MustRegister(n.client)
 	n.log.Info("serving", "client", n.client.Address().String(), "boot", n.dir.incarnation.Boot, "took_ms", time.Since(n.started).Milliseconds())
-	defer context.AfterFunc(either, n.dismissClients)()
+	served := make(chan struct{})
+	defer close(served)
+	n.wg.Go(func() { n.dismissClients(either, served) })
 	if err := n.client.Run(either); !errors.Is(err, api.ErrCutOff) { // who is cut off learns nothing, which is "unknown"
 		return err
 	}
@@ -197,9 +199,20 @@ func (n *node) serve(ctx context.Context) error {
 }
 
 // dismissClients answers, a while after the node was told to stop, who still waits for a quorum: what
-// was durable by then has been answered.
-func (n *node) dismissClients() {
-	time.Sleep(stopPatience)
+// was durable by then has been answered. It ends with the service of clients.
+func (n *node) dismissClients(told context.Context, served <-chan struct{}) {
+	select {
+	case <-told.Done():
+	case <-served:
+		return
+	}
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	select {
+	case <-patience.C:
+	case <-served:
+		return
+	}
 	for _, g := range n.groups {
 		g.clients.dismiss(partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "this node is stopping"})
 	}

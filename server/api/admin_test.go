@@ -222,9 +222,7 @@ func TestProfilesAreBoundedAndOneAtATime(t *testing.T) {
 	}
 	first := make(chan answered)
 	go func() { first <- s.do(t, "GET", "/debug/pprof/profile?seconds=1") }()
-	for s.capture.Load() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "a capture runs", func() bool { return s.capture.Load() != nil })
 	for _, path := range []string{"profile?seconds=1", "profile", "trace", "heap?seconds=1"} {
 		if a := s.do(t, "GET", "/debug/pprof/"+path); a.status != 409 || a.json["error"] != "capture_running" {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

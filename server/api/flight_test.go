@@ -193,9 +193,7 @@ func TestShutdownAnswersWhatIsInFlight(t *testing.T) {
 	})
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop() }()
-	for !s.stopping.Load() {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the server stops", s.stopping.Load)
 	close(s.partition.blocked)
 	for range 20 {
 		a := <-results
@@ -240,9 +238,7 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 		}
 	}()
 	<-s.partition.entered
-	for s.pool.Free() != 30 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "two buffers are lent", func() bool { return s.pool.Free() == 30 })
 	err = s.stop()
 	if !errors.Is(err, ErrCutOff) || !strings.Contains(err.Error(), "1 connections") {
 		t.Errorf("%v", err)
@@ -252,9 +248,7 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 	}
 	close(s.partition.blocked)
 	<-ended
-	for s.pool.Free() != 32 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "all buffers are back", func() bool { return s.pool.Free() == 32 })
 }
 
 func TestPipelinedRequests(t *testing.T) {

@@ -239,12 +239,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 				}
 			}
 			request := string(post(makeFrame(2, 1, nil)))
-			for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(s.try(t, request), "HTTP/1.1 200 "); {
-				if time.Now().After(deadline) {
-					t.Fatal("never served")
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
+			eventually(t, "another is served", func() bool { return strings.HasPrefix(s.try(t, request), "HTTP/1.1 200 ") })
 		})
 	}
 }

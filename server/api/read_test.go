@@ -100,9 +100,7 @@ func TestReadWaits(t *testing.T) {
 	s := start(t, nil)
 	done := make(chan answered)
 	go func() { done <- s.do(t, "GET", frames+"?wait_ms=9000", nil) }()
-	for s.Stats().LongPolls == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the read waits", func() bool { return s.Stats().LongPolls > 0 })
 	s.fill(t, 1, 10)
 	if a := <-done; a.status != 200 || len(a.body) == 0 {
 		t.Errorf("%d, %d bytes", a.status, len(a.body))
@@ -130,9 +128,7 @@ func TestWaitingReadsAreBoundedAndEndWithTheServer(t *testing.T) {
 	for range 2 {
 		go func() { done <- s.do(t, "GET", frames+"?wait_ms=10000", nil) }()
 	}
-	for s.Stats().LongPolls < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "both reads wait", func() bool { return s.Stats().LongPolls == 2 })
 	if a := s.do(t, "GET", frames+"?wait_ms=1", nil); a.status != 429 || a.json["error"] != "too_many_waiting" || a.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -161,11 +157,11 @@ func TestSpansAreReleasedWhateverTheReaderDoes(t *testing.T) {
 		defer c.Close()
 		_, _ = io.WriteString(c, "GET "+frames+"?max_bytes=8000000 HTTP/1.1\r\nHost: x\r\n\r\n")
 	}
-	for released := 0; released < 5; time.Sleep(time.Millisecond) {
+	eventually(t, "every span is released", func() bool {
 		s.partition.mu.Lock()
-		released = s.partition.released
-		s.partition.mu.Unlock()
-	}
+		defer s.partition.mu.Unlock()
+		return s.partition.released >= 5
+	})
 }
 
 // Frames go from the file to the socket by sendfile. The process is traced by strace where it exists.
