@@ -16,10 +16,11 @@ type Health struct {
 	CPUNs    int64   // user and system
 	CPUShare float64 // of all cores, 0 to 1
 
-	// GCPauseMaxNs and SchedLatencyP99Ns are upper edges of the runtime's buckets; nil if nothing
-	// was counted.
-	GCPauseMaxNs      *int64
-	SchedLatencyP99Ns *int64
+	// GCPauseMaxNs and the scheduling latencies are upper edges of the runtime's buckets; nil if
+	// nothing was counted. GCPauses counts stops of the world, two or more a cycle.
+	GCPauseMaxNs                         *int64
+	GCPauses                             int64
+	SchedLatencyP50Ns, SchedLatencyP99Ns *int64
 }
 
 const (
@@ -62,8 +63,9 @@ func healthBetween(from, to usage) Health {
 	if h.WallNs > 0 {
 		h.CPUShare = float64(h.CPUNs) / float64(h.WallNs) / float64(runtime.NumCPU())
 	}
-	h.SchedLatencyP99Ns = to.sched.since(from.sched).quantile(0.99)
-	h.GCPauseMaxNs = to.pause.since(from.pause).quantile(1)
+	sched, pause := to.sched.since(from.sched), to.pause.since(from.pause)
+	h.SchedLatencyP50Ns, h.SchedLatencyP99Ns = sched.quantile(0.5), sched.quantile(0.99)
+	h.GCPauseMaxNs, h.GCPauses = pause.quantile(1), int64(pause.total())
 	return h
 }
 
@@ -78,12 +80,17 @@ func (b buckets) since(before buckets) buckets {
 	return out
 }
 
+func (b buckets) total() (sum uint64) {
+	for _, n := range b.counts {
+		sum += n
+	}
+	return sum
+}
+
 // quantile is the upper edge of the bucket that holds quantile q, in ns.
 func (b buckets) quantile(q float64) *int64 {
-	var total, seen uint64
-	for _, n := range b.counts {
-		total += n
-	}
+	var seen uint64
+	total := b.total()
 	if total == 0 {
 		return nil
 	}

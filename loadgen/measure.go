@@ -152,13 +152,33 @@ func (m *Measurement) Rates() []results.Rate { return m.rates }
 // OwnLate is how late first tries were by the generator's own fault, outside the warm-up: the number
 // that decides whether the run may be believed.
 func (m *Measurement) OwnLate(timeline *results.Timeline) *results.Histogram {
+	return m.OwnLateWhere(timeline, func(int64) bool { return true })
+}
+
+// OwnLateWhere is OwnLate of the batches whose due time suits.
+func (m *Measurement) OwnLateWhere(timeline *results.Timeline, suits func(dueNs int64) bool) *results.Histogram {
 	h := results.NewHistogram()
 	for _, n := range m.notes {
-		if n.sent && timeline.PhaseAt(n.dueNs) != results.Warmup {
+		if n.sent && timeline.PhaseAt(n.dueNs) != results.Warmup && suits(n.dueNs) {
 			h.Record(n.ownLateNs)
 		}
 	}
 	return h
+}
+
+// InTime counts the batches due in a phase, and those of them that the generator had ready in time: late by its own fault by no more than a
+// budget. A batch that had to wait for the target until it was given up was ready.
+func (m *Measurement) InTime(timeline *results.Timeline, phase results.Phase, budgetNs int64) (due, inTime int64) {
+	for _, n := range m.notes {
+		if timeline.PhaseAt(n.dueNs) != phase {
+			continue
+		}
+		due++
+		if !n.sent || n.ownLateNs <= budgetNs {
+			inTime++
+		}
+	}
+	return due, inTime
 }
 
 // PhaseOutcomes is what became of the batches due in one phase.

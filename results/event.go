@@ -35,6 +35,8 @@ const (
 
 // Neutral kinds, written by adapters on behalf of nodes (source n0, n1, …).
 const (
+	KindNodeStart        Kind = "node_start" // the process runs
+	KindRole             Kind = "role"       // it has become primary or backup, or is neither any more; detail says which
 	KindViewChangeBegin  Kind = "view_change_begin"
 	KindViewChangeEnd    Kind = "view_change_end"
 	KindRepairBegin      Kind = "repair_begin"
@@ -46,7 +48,7 @@ const (
 	KindRecovery         Kind = "recovery"
 	KindFenced           Kind = "fenced"
 	KindWiped            Kind = "wiped"
-	KindGC               Kind = "gc"
+	KindGC               Kind = "gc"      // rounds collections; the longest stopped the process for duration_ns and ended at t_ns; harness too
 	KindDropped          Kind = "dropped" // events lost by a bounded queue; rounds says how many
 )
 

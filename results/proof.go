@@ -176,8 +176,8 @@ type BooksProof struct {
 	Unknown  int64 `json:"unknown_batches"`
 	Failed   int64 `json:"failed_batches"`
 	Attempts int64 `json:"attempts"`
-	// InTimeSteady of SteadyAsked batches of the steady phase were first tried within the lateness budget.
-	SteadyAsked  int64           `json:"steady_asked_batches"`
+	// SteadyInTime of the SteadyDue batches due in the steady phase were offered within the lateness budget.
+	SteadyDue    int64           `json:"steady_due_batches"`
 	SteadyInTime int64           `json:"steady_in_time_batches"`
 	Histogram    HistogramHealth `json:"histogram"`
 }
@@ -187,15 +187,14 @@ type PausesProof struct {
 	Source    string `json:"source"` // harness, n0, n1, …
 	Cycles    int64  `json:"cycles"`
 	LongestNs *int64 `json:"longest_ns"`
-	TotalNs   int64  `json:"total_ns"`
 }
 
 // Disagreement is one fact that a node tells otherwise than it looks from outside.
 type Disagreement struct {
-	Kill      int      `json:"kill"` // index in summary.json's kills
-	Node      string   `json:"node"`
-	What      string   `json:"what"` // a name of RecoveryPoints, or returned_ops
-	Unit      string   `json:"unit"` // ms, ops
+	Kill      *int     `json:"kill"` // index in summary.json's kills; null if it is about the whole run
+	Node      string   `json:"node"` // empty if it is about the whole run
+	What      string   `json:"what"` // a name of Recovery.Points, returned_ops or view_changes
+	Unit      string   `json:"unit"` // ms, ops, count
 	Server    *float64 `json:"server"`
 	Outside   *float64 `json:"outside"`
 	Tolerance float64  `json:"tolerance"`

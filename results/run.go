@@ -33,6 +33,8 @@ type Run struct {
 	Pid         int   `json:"pid"`
 	Asked       Asked `json:"asked"`
 	Found       Found `json:"found"`
+	// Limits say in words what even a pass of this run does not prove: what a SIGKILL is not, durability, doubts about machine and build.
+	Limits []string `json:"limits"`
 }
 
 // Asked is everything that decided the run before it began. `bench run --from` repeats a run from Scenario and Seed.

@@ -13,6 +13,7 @@
 //	client plane requests                 -> inbox of g, then waits   -> answers
 //	dismisser    told to stop, patience   -> answers "unknown"        -> clients that still wait
 //	peer links   messages, frames, chunks -> inbox of g
+//	pauses       each second              -> the longest GC pause    -> events
 //	events       what was observed        -> events.ndjson, followers
 //
 // The inbox of a group blocks who posts to it: back-pressure goes to the socket it came from. A loop

@@ -151,6 +151,7 @@ func (n *node) run(ctx context.Context) error {
 	var watchers sync.WaitGroup // who looks on until the rest has ended
 	watchers.Go(func() { _ = n.recorder.Run(watching) })
 	watchers.Go(func() { n.endOn(n.admin.Run(watching)) })
+	watchers.Go(func() { n.watchPauses(watching) })
 	n.recorder.Emit(wire.Event{Kind: wire.EventNodeStart, Detail: fmt.Sprintf("boot %d", n.dir.incarnation.Boot)})
 
 	n.wg.Go(func() { n.endOn(n.network.Run(n.stopping)) })

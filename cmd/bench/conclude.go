@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -8,8 +9,13 @@ import (
 )
 
 // conclude writes everything that is known into the folder, draws, judges and says the verdict. failed is what ended the run early, or nil.
-func (r *session) conclude(failed error) (int, error) {
+func (r *session) conclude(ctx context.Context, failed error) (int, error) {
 	stopErr := r.stop()
+	if r.loaded && failed == nil && !r.outcome.Interrupted {
+		if err := r.canariesAfter(ctx); err != nil {
+			r.judge.Invalid("the machine could not be measured again: %v", err)
+		}
+	}
 	if r.profile != nil {
 		if _, err := r.profile.Stop(); err != nil {
 			r.warn("%v", err)
@@ -70,7 +76,9 @@ func (r *session) write(summary results.Summary, failed error) error {
 		r.run.Status, r.run.Error = results.StatusFailed, failed.Error()
 	}
 	r.run.EndedAt = new(time.Now())
-	err := errors.Join(r.folder.WriteSummary(summary), r.folder.WriteRun(r.run), r.folder.WriteBench(r.run, summary))
+	r.run.Limits = r.limitsOf()
+	r.proof.Limits = r.run.Limits
+	err := errors.Join(r.folder.WriteSummary(summary), r.folder.WriteProof(r.proof), r.folder.WriteRun(r.run), r.folder.WriteBench(r.run, summary))
 	if err != nil {
 		return err
 	}

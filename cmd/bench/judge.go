@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"time"
 
-	"rejoin/loadgen"
 	"rejoin/results"
 )
 
@@ -38,23 +36,20 @@ func (r *session) judgeRun(s *results.Summary) {
 	}
 }
 
-// judgeOffer asks whether the generator did its part: what it did not offer in time proves nothing about the target.
+// judgeOffer asks whether generator, machine and sample are strong enough: what was not offered in time proves nothing about the target.
 func (r *session) judgeOffer(s *results.Summary) {
-	j := &r.judge
-	want := r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration))
-	least := 0.99 * want
-	if r.scenario.Arrival == loadgen.ArrivalPoisson {
-		least = min(least, want-5*math.Sqrt(want)) // the number itself is drawn
-	}
-	if !r.outcome.Interrupted && float64(s.OfferedBatches) < least {
-		j.Invalid("%d batches were due by the generator's own count, the scenario asks for %.0f", s.OfferedBatches, want)
-	}
-	budget := r.scenario.Demands.LateP99Max
-	if late := s.Generator.LateP99Ns; late != nil && *late > int64(budget) && !r.scenario.Overload {
-		j.Invalid("the generator itself was late: p99 %s, its budget is %v; the machine is too busy", nsText(late), budget)
+	r.proof.Checks = r.checks(s)
+	for _, c := range r.proof.Checks {
+		switch {
+		case saidBySummary[c.Name]:
+		case c.Judgement == results.JudgedInvalid:
+			r.judge.Invalid("%s", c.Reason)
+		case c.Judgement == results.JudgedDoubtful:
+			r.warn("%s", c.Reason)
+		}
 	}
 	if len(s.Kills) > 0 && s.AckedBatches > 0 && r.ackedBeforeFaults == 0 && !r.scenario.faultsBeforeLoad() {
-		j.Invalid("nothing was acknowledged before the first fault")
+		r.judge.Invalid("nothing was acknowledged before the first fault")
 	}
 }
 

@@ -17,6 +17,7 @@ func goodSession(t *testing.T, demands string) (*session, *results.Summary) {
 		t.Fatal(err)
 	}
 	r := &session{scenario: s, loaded: true, ackedBeforeFaults: 10, system: &memorySystem{}, primaryFaults: 1,
+		proof:   results.Proof{Lateness: results.LatenessProof{Batches: 1000}},
 		outcome: loadgen.RunOutcome{StopNs: int64(10 * time.Second)}}
 	r.judge.Verified()
 	ms := func(v float64) *float64 { return &v }
@@ -56,7 +57,7 @@ func TestJudge(t *testing.T) {
 		{"view changes", func(_ *session, s *results.Summary) { s.ViewChanges = 2 }, results.ExitMissed, "2 view changes"},
 		{"memory", func(_ *session, s *results.Summary) { *s.Replicas[0].RssAnonMaxBytes = 200 << 20 }, results.ExitMissed, "200 MiB"},
 		{"late", func(_ *session, s *results.Summary) { *s.Generator.LateP99Ns = int64(3 * time.Millisecond) }, results.ExitInvalid, "generator itself was late"},
-		{"not offered", func(_ *session, s *results.Summary) { s.OfferedBatches, s.AckedBatches = 500, 500 }, results.ExitInvalid, "asks for 1000"},
+		{"not offered", func(_ *session, s *results.Summary) { s.OfferedBatches, s.AckedBatches = 500, 500 }, results.ExitInvalid, "the scenario asks for 1000"},
 		{"nothing before the fault", func(r *session, _ *results.Summary) { r.ackedBeforeFaults = 0 }, results.ExitInvalid, "before the first fault"},
 		{"no repair", func(_ *session, s *results.Summary) { s.Kills[0].RepairOps = 99 }, results.ExitInvalid, "99 ops were repaired after any one kill, at least 100 must be"},
 		{"no transfer", func(_ *session, s *results.Summary) { s.Kills[1].TransferOps = 0 }, results.ExitInvalid, "no ops were transferred"},

@@ -32,6 +32,7 @@ const (
 	limitsTrips      = 10_000
 	limitsDiskBytes  = 256 << 20
 	limitsSumTime    = 500 * time.Millisecond
+	limitsTime       = 20 * time.Second // for one of them, on a slow disk
 )
 
 // Run measures and prints one line each.
@@ -74,19 +75,19 @@ func (c *limitsCommand) file(bytes int64) (*os.File, error) {
 	return f, f.Sync()
 }
 
-// syncs writes frames one behind another, each with its own fdatasync.
-func (c *limitsCommand) syncs(ctx context.Context, times *results.Histogram) error {
-	f, err := c.file(limitsSyncs * limitsFrameBytes)
+// syncs writes so many frames one behind another, each with its own fdatasync, and ends early after so much time.
+func (c *limitsCommand) syncs(ctx context.Context, frames int64, most time.Duration, times *results.Histogram) error {
+	f, err := c.file(frames * limitsFrameBytes)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	frame := make([]byte, limitsFrameBytes)
-	for i := range int64(limitsSyncs) {
-		if ctx.Err() != nil {
+	frame, limit := make([]byte, limitsFrameBytes), time.Now().Add(most)
+	for i := range frames {
+		began := time.Now()
+		if ctx.Err() != nil || began.After(limit) {
 			return ctx.Err()
 		}
-		began := time.Now()
 		if _, err := f.WriteAt(frame, i*limitsFrameBytes); err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (c *limitsCommand) syncs(ctx context.Context, times *results.Histogram) err
 
 func (c *limitsCommand) syncedWrites(ctx context.Context) (string, error) {
 	times := results.NewHistogram()
-	err := c.syncs(ctx, times)
+	err := c.syncs(ctx, limitsSyncs, limitsTime, times)
 	return timesText(times), err
 }
 
@@ -110,7 +111,7 @@ func (c *limitsCommand) syncedByThree(ctx context.Context) (string, error) {
 	ended := make(chan error, files)
 	for i := range times {
 		times[i] = results.NewHistogram()
-		go func() { ended <- c.syncs(ctx, times[i]) }()
+		go func() { ended <- c.syncs(ctx, limitsSyncs, limitsTime, times[i]) }()
 	}
 	all := results.NewHistogram()
 	var errs []error
@@ -146,40 +147,45 @@ func (c *limitsCommand) stream(context.Context) (string, error) {
 	return fmt.Sprintf("%.0f MB/s  (%d MiB, one sync at the end)", float64(limitsDiskBytes)/1e6/time.Since(began).Seconds(), limitsDiskBytes>>20), nil
 }
 
-// roundTrips sends a frame over loopback and waits for a short answer.
 func roundTrips(ctx context.Context) (string, error) {
+	times := results.NewHistogram()
+	err := tripTimes(ctx, limitsTrips, limitsTime, times)
+	return timesText(times), err
+}
+
+// tripTimes sends so many frames over loopback, waits for a short answer to each, and ends early after so much time.
+func tripTimes(ctx context.Context, trips int, most time.Duration, times *results.Histogram) error {
 	ports, err := reservePorts(1)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer ports.release()
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.numbers[0]))
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer listener.Close()
 	go echo(listener)
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer conn.Close()
-	times := results.NewHistogram()
-	frame, answer := make([]byte, limitsFrameBytes), make([]byte, 1)
-	for range limitsTrips {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
+	frame, answer, limit := make([]byte, limitsFrameBytes), make([]byte, 1), time.Now().Add(most)
+	for range trips {
 		began := time.Now()
+		if ctx.Err() != nil || began.After(limit) {
+			return ctx.Err()
+		}
 		if _, err := conn.Write(frame); err != nil {
-			return "", err
+			return err
 		}
 		if _, err := io.ReadFull(conn, answer); err != nil {
-			return "", err
+			return err
 		}
 		times.Record(int64(time.Since(began)))
 	}
-	return timesText(times), nil
+	return nil
 }
 
 // echo answers each frame of one connection with a byte, until it closes.

@@ -17,6 +17,42 @@ type polledFacts struct {
 
 	// cost is what the nodes used in the measured phase.
 	cost results.CostWatch
+
+	// returns are the ways back of the kills, in their order.
+	returns []polledReturn
+}
+
+// polledReturn is the way back after one kill as the polls show it.
+type polledReturn struct {
+	behindOps        *int64 // ops that it lacked at its first answer of what others had committed
+	repair, transfer polledSpan
+}
+
+// polledSpan is from the first poll in a state to the first poll after it in another one; several of them are one.
+type polledSpan struct {
+	fromNs, toNs *int64
+	open         bool
+}
+
+func (p *polledSpan) take(in bool, tNs int64, mayBegin bool) {
+	switch {
+	case in && !p.open && mayBegin:
+		p.open, p.toNs = true, nil
+		if p.fromNs == nil {
+			p.fromNs = new(tNs)
+		}
+	case !in && p.open:
+		p.open, p.toNs = false, new(tNs)
+	}
+}
+
+// take books one poll of the killed node's new process. Like the activities of a kill, a span that begins after it had caught up is not its.
+func (p *polledReturn) take(s results.Status, highest int64, mayBegin bool) {
+	if p.behindOps == nil && s.HeadOp != nil {
+		p.behindOps = new(max(highest-*s.HeadOp, 0))
+	}
+	p.repair.take(s.State == "repairing", s.TNs, mayBegin)
+	p.transfer.take(s.State == "transferring", s.TNs, mayBegin)
 }
 
 // readableFrom is when a node could hold everything at the earliest: load stop, or its last restart if that came later.
@@ -32,8 +68,10 @@ func (r *session) readableFrom(node string, kills []results.Kill) int64 {
 
 // readStatus reads the samples once.
 func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
-	facts := polledFacts{map[string]*float64{}, map[int64]bool{}, results.CostWatch{FromNs: timeline.WarmupEndNs, ToNs: r.outcome.StopNs}}
-	highest := int64(0)
+	kills := timeline.Kills
+	facts := polledFacts{readableMs: map[string]*float64{}, views: map[int64]bool{}, returns: make([]polledReturn, len(kills)),
+		cost: results.CostWatch{FromNs: timeline.WarmupEndNs, ToNs: r.outcome.StopNs}}
+	highest, shown := int64(0), int64(0) // committed in the end, and shown by any node so far
 	for _, s := range r.finalStatus {
 		if s.CommitOp != nil {
 			highest = max(highest, *s.CommitOp)
@@ -55,6 +93,12 @@ func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
 		facts.cost.Add(s)
 		if !s.Up || s.View == nil || s.CommitOp == nil {
 			continue
+		}
+		shown = max(shown, *s.CommitOp)
+		for i, k := range kills {
+			if k.Node == s.Node && k.RestartNs != nil && s.TNs >= *k.RestartNs && s.TNs < nextKillNs(kills, i) {
+				facts.returns[i].take(s, shown, k.CaughtUpNs == nil || s.TNs <= *k.CaughtUpNs)
+			}
 		}
 		inRun := s.TNs >= 0 && (r.quietEndNs == 0 || s.TNs <= r.quietEndNs)
 		if inRun && s.Role == results.RolePrimary && *s.View != r.firstView {

@@ -6,7 +6,8 @@ import (
 )
 
 // countRecoveries fills what the events tell: kills, repairs, transfers, view changes.
-func (r *session) countRecoveries(s *results.Summary, events []results.Event, timeline results.Timeline, acks loadgen.Acks, seen polledFacts) {
+func (r *session) countRecoveries(s *results.Summary, events []results.Event, timeline results.Timeline, m *loadgen.Measurement, seen polledFacts) {
+	acks := m.Acks
 	activities := results.Activities(events)
 	for _, a := range activities {
 		switch a.Kind {
@@ -17,8 +18,14 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 		}
 	}
 	ackNs := ackTimes(acks, timeline.LoadStartNs)
+	sources := recoverySources{timeline: &timeline, events: events, activities: activities, loads: m, stopNs: r.outcome.StopNs, polled: seen.returns}
 	for i := range timeline.Kills {
-		s.Kills = append(s.Kills, killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs))
+		kill := killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs)
+		kill.Recovery = sources.recoveryOf(i)
+		if r.polled() {
+			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery)...)
+		}
+		s.Kills = append(s.Kills, kill)
 	}
 	s.ViewChanges = r.viewChanges(events, seen.views)
 }
@@ -69,7 +76,8 @@ func (r *session) viewChanges(events []results.Event, seen map[int64]bool) int64
 	}
 	delete(told, r.firstView)
 	if len(seen) != len(told) && r.scenario.Target == targetBuiltin {
-		r.warn("nodes told of %d view changes, the pollers saw %d", len(told), len(seen))
+		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: "view_changes", Unit: "count",
+			Server: new(float64(len(told))), Outside: new(float64(len(seen)))})
 	}
 	return int64(max(len(told), len(seen)))
 }

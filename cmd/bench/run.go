@@ -160,6 +160,8 @@ func (r *session) perform(ctx context.Context) (code int, err error) {
 		do   func(context.Context) error
 	}{
 		{"preflight", r.preflight},
+		{"priority", r.takePriority},
+		{"canaries", r.canariesBefore},
 		{"baseline", r.baseline},
 		{"start", r.start},
 		{"load", r.load},
@@ -175,5 +177,5 @@ func (r *session) perform(ctx context.Context) (code int, err error) {
 		r.judge.Interrupt("interrupted by the user")
 		err = nil
 	}
-	return r.conclude(err)
+	return r.conclude(ctx, err)
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"rejoin/loadgen"
-	"rejoin/loadgen/target/memory"
 	"rejoin/profiles"
 	"rejoin/results"
 )
@@ -42,6 +41,10 @@ type session struct {
 	loaded    bool  // outcome holds a load
 	firstView int64 // in which the load began
 
+	proof    results.Proof
+	canaries []canary
+	machine  *machineWatch // nil before the load
+
 	ackedBeforeFaults int // batches
 	primaryFaults     int // faults that met a primary
 
@@ -58,7 +61,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 	if err != nil {
 		return nil, err
 	}
-	r := &session{command: c, scenario: s, seed: seed, folder: folder, profiling: profiling}
+	r := &session{command: c, scenario: s, seed: seed, folder: folder, canaries: canariesIn(folder.Dir), profiling: profiling}
 	r.say = newProgress(env.out, c.Quiet)
 	scenario, err := s.toJSON()
 	if err != nil {
@@ -116,7 +119,6 @@ func (r *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.nice = raisePriority()
 	began := time.Now()
 	if err := r.system.start(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", r.scenario.Target, err)
@@ -126,6 +128,7 @@ func (r *session) start(ctx context.Context) error {
 		return fmt.Errorf("spell settings: %w", err)
 	}
 	r.say.line("start: %d nodes up in %v; %s", r.scenario.Nodes, time.Since(began).Round(time.Millisecond), r.run.Asked.Guarantee)
+	r.say.line("%s", r.headerText())
 	return nil
 }
 
@@ -185,14 +188,22 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 		OnStart: func(startNs int64) {
 			r.record.write(results.Event{TMonoNs: monoBase + startNs, Kind: results.KindLoadStart})
 			r.record.write(results.Event{TMonoNs: monoBase + startNs + int64(r.scenario.Warmup), Kind: results.KindWarmupEnd})
+			r.machine = watchMachine(r.folder, monoBase)
 			close(loadStart)
 			r.profiler.begin(ctx, startNs+int64(r.scenario.Warmup), startNs+int64(r.scenario.Duration))
 			show.Go(func() { r.showLoad(showing, live) })
+			show.Go(func() { r.watchOwnPauses(showing) })
 		}})
 	r.outcome, err = loadgen.Run(ctx, options)
 	r.profiler.end()
 	stopShowing()
 	show.Wait()
+	if r.machine != nil {
+		r.machine.stop()
+		if r.machine.err != nil {
+			r.warn("%v", r.machine.err)
+		}
+	}
 	r.loaded = r.outcome.StopNs > 0
 	if r.loaded {
 		r.record.write(results.Event{TMonoNs: monoBase + r.outcome.StopNs, Kind: results.KindLoadStop})
@@ -251,44 +262,6 @@ func (r *session) notAlike() string {
 		}
 	}
 	return ""
-}
-
-// Budget of the generator alone, at twice the rate.
-const (
-	baselineTime = 2 * time.Second
-	baselineLate = 10 * time.Millisecond // p99 of its own lateness
-)
-
-// baseline drives a target that does nothing at twice the rate: what the generator cannot do alone it cannot do with a cluster beside it.
-func (r *session) baseline(ctx context.Context) error {
-	dir := filepath.Join(r.folder.Dir, "baseline")
-	defer os.RemoveAll(dir)
-	log := memory.New(memory.Options{Discard: true})
-	defer log.Close()
-	options := r.scenario.shape(loadgen.Options{Target: log, LedgerDir: dir, Seed: r.seed, OvershootSamples: -1, DrainBudget: time.Second})
-	options.Steps, options.RatePerS, options.Duration = nil, 2*r.scenario.peakPerS(), baselineTime
-	out, err := loadgen.Run(ctx, options)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return fmt.Errorf("baseline: %w", err)
-	}
-	m, err := loadgen.Measure(out.Ledgers)
-	if err != nil {
-		return fmt.Errorf("baseline: %w", err)
-	}
-	late := m.OwnLate(&results.Timeline{}).QuantileNs(0.99)
-	r.say.line("baseline: generator alone, twice the rate: %d of %d batches, late p99 %s, %.0f %% of all cores",
-		m.Counts.OK, m.Counts.Due, nsText(late), 100*out.Health.CPUShare)
-	if r.scenario.Overload || ctx.Err() != nil {
-		return nil
-	}
-	if m.Counts.OK*100 < m.Counts.Due*99 || late != nil && *late > int64(baselineLate) {
-		r.warn("the generator alone did not reach twice the rate in time (%d of %d batches, late p99 %s): figures near the rate are doubtful",
-			m.Counts.OK, m.Counts.Due, nsText(late))
-	}
-	return nil
 }
 
 // stop ends what the system runs, and gives back what it held.

@@ -54,7 +54,7 @@ func (r *session) summarize() (results.Summary, error) {
 		r.warn("%v", err)
 	}
 	s.Cost = r.cost(s, &seen.cost)
-	r.countRecoveries(&s, events, timeline, m.Acks, seen)
+	r.countRecoveries(&s, events, timeline, m, seen)
 	r.describeReplicas(&s, timeline, seen)
 	r.primaryFaults = expectedViewChanges(events)
 	if len(timeline.Kills) > 0 {
@@ -62,6 +62,7 @@ func (r *session) summarize() (results.Summary, error) {
 	}
 	r.addVerification(&s)
 	r.mergeProfiles(&timeline, m.Acks)
+	r.proveLoad(&s, m, &timeline, events)
 	return s, nil
 }
 

@@ -11,8 +11,12 @@ import (
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/builtin"
 	"rejoin/results"
+	"rejoin/server"
 	"rejoin/server/wire"
 )
+
+// durabilityReplicated is the setting in which an acknowledged batch is not yet synced.
+const durabilityReplicated = server.DurabilityReplicated
 
 // Targets that `bench run` can drive.
 const (

@@ -41,6 +41,7 @@ const (
 	EventHeartbeatGap       EventKind = "heartbeat_gap"
 	EventPeerUp             EventKind = "peer_up"
 	EventPeerDown           EventKind = "peer_down"
+	EventGC                 EventKind = "gc"      // Rounds collections ended; the longest stopped the process for DurationNs
 	EventDropped            EventKind = "dropped" // the recorder had no room for Rounds events
 )
 

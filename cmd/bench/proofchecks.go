@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"rejoin/results"
+)
+
+// Budgets of the checks that have no budget elsewhere. docs/measuring.md says what each is for.
+const (
+	overshootP99Max   = 2 * time.Millisecond
+	generatorShareMax = 0.5 // of all cores
+	gcPauseMax        = 10 * time.Millisecond
+	lateOfLatencyMax  = 0.1  // own lateness p99 to latency p99, steady
+	stealShareMax     = 0.02 // of the CPU time of the load
+	strangersShareMax = 0.1  // of all cores
+	offeredShareMin   = 0.99
+	samplesMin        = 100   // batches due outside the warm-up: below, not even a p90
+	steadySamplesMin  = 1_000 // acknowledged in steady: below, no p99
+)
+
+// checker makes the checks of one run.
+type checker struct {
+	r      *session
+	s      *results.Summary
+	checks []results.Check
+}
+
+// checks holds the proof against its budgets.
+func (r *session) checks(s *results.Summary) []results.Check {
+	c := &checker{r: r, s: s}
+	c.baseline()
+	c.lateness()
+	c.offer()
+	c.machine()
+	c.canaries()
+	c.generator()
+	c.samples()
+	c.records()
+	return c.checks
+}
+
+// fact is a check under way: a value and what follows if it is beyond its budget.
+type fact struct {
+	name, what, unit string
+	value            *float64
+	relation         results.Relation
+	budget           float64
+	beyond           results.Judgement
+	// load says that the fact is about offering the load in time, which a scenario beyond the machine's capacity does not ask for.
+	load   bool
+	reason string
+}
+
+func (c *checker) add(f fact) {
+	check := results.Check{Name: f.name, What: f.what, Unit: f.unit, Value: f.value, Relation: f.relation, Budget: f.budget, Judgement: results.JudgedOK}
+	switch {
+	case f.value == nil:
+		check.Judgement, check.Reason = results.NotJudged, "there is no data"
+	case f.load && c.r.scenario.Overload:
+		check.Judgement, check.Reason = results.NotJudged, "the scenario asks for more than the machine can"
+	case f.relation == results.AtMost && *f.value > f.budget, f.relation == results.AtLeast && *f.value < f.budget:
+		check.Judgement, check.Reason = f.beyond, f.reason
+	}
+	c.checks = append(c.checks, check)
+}
+
+func (c *checker) baseline() {
+	b := c.r.proof.Baseline
+	if b == nil {
+		b = &results.BaselineProof{}
+	}
+	var share *float64
+	if b.Batches > 0 {
+		share = &b.AchievedShare
+	}
+	advice := fmt.Sprintf("in %d tries%s: the generator is too weak here, whatever the target does; lower the rate or end other programs", b.Tries, stealText(b.StealShare))
+	c.add(fact{name: "baseline_share", what: "generator alone at twice the rate: batches answered in time", unit: "share", value: share, load: true,
+		relation: results.AtLeast, budget: baselineShareMin, beyond: results.JudgedInvalid,
+		reason: fmt.Sprintf("the generator alone did not reach twice the rate: %.1f %% of the batches %s", 100*b.AchievedShare, advice)})
+	c.add(fact{name: "baseline_late_p99", what: "generator alone at twice the rate: late by itself, p99", unit: "ns", value: floatOf(b.LateP99Ns), load: true,
+		relation: results.AtMost, budget: float64(c.r.scenario.baselineLateMax()), beyond: results.JudgedInvalid,
+		reason: fmt.Sprintf("the generator alone, at twice the rate, was late: p99 %s, its budget is %v %s", nsText(b.LateP99Ns), c.r.scenario.baselineLateMax(), advice)})
+}
+
+func (c *checker) lateness() {
+	late, budget := c.s.Generator.LateP99Ns, c.r.scenario.Demands.LateP99Max
+	c.add(fact{name: "late_p99", what: "generator late by its own fault, p99", unit: "ns", value: floatOf(late), load: true, relation: results.AtMost,
+		budget: float64(budget), beyond: results.JudgedInvalid,
+		reason: fmt.Sprintf("the generator itself was late: p99 %s, its budget is %v; %s", nsText(late), budget, c.whyLate())})
+	var share *float64
+	if steady, ok := c.s.LatencyNs[string(results.Steady)]; ok && late != nil && steady.P99 != nil && *steady.P99 > 0 {
+		share = new(float64(*late) / float64(*steady.P99))
+	}
+	c.add(fact{name: "late_of_latency", what: "own lateness p99 as a part of the steady latency p99", unit: "share", value: share, load: true,
+		relation: results.AtMost, budget: lateOfLatencyMax, beyond: results.JudgedDoubtful,
+		reason: "the run is generator-bound: a good part of the tail latency is the generator's own lateness, not the target's"})
+}
+
+// whyLate names who had the CPU instead.
+func (c *checker) whyLate() string {
+	p := c.r.proof.Steal
+	if p == nil {
+		return "the machine is too busy: end other programs or lower the rate"
+	}
+	if p.StolenSeconds > 0 {
+		text := fmt.Sprintf("the hypervisor took more than %.0f %% of the CPU time in %d of %d seconds, %.0f %% in the worst",
+			100*results.StealBurst, p.StolenSeconds, p.Seconds, 100*p.WorstSecondShare)
+		if l := c.r.proof.Lateness.UnstolenP99Ns; l != nil {
+			text += fmt.Sprintf("; outside them p99 was %s", nsText(l))
+		}
+		return text + ": repeat the run when the host is quieter"
+	}
+	text := fmt.Sprintf("the hypervisor stole nothing to speak of, the cores were %.0f %% busy", 100*p.BusyShare)
+	if p.OwnShare != nil {
+		text += fmt.Sprintf(", %.0f %% with this run", 100**p.OwnShare)
+	}
+	return text + ": end other programs or lower the rate"
+}
+
+func (c *checker) offer() {
+	b := c.r.proof.Books
+	asked := c.r.askedBatches()
+	var offered, inTime *float64
+	if asked > 0 && !c.r.outcome.Interrupted {
+		offered = new(float64(c.s.OfferedBatches) / asked)
+	}
+	if b.SteadyDue > 0 {
+		inTime = new(float64(b.SteadyInTime) / float64(b.SteadyDue))
+	}
+	c.add(fact{name: "offered_share", what: "batches due by the generator's own books, of those that the scenario asks for", unit: "share", value: offered,
+		relation: results.AtLeast, budget: c.r.offeredShareMin(), beyond: results.JudgedInvalid,
+		reason: fmt.Sprintf("%d batches were due by the generator's own count, the scenario asks for %.0f; this is a fault of the harness, please report it", c.s.OfferedBatches, asked)})
+	c.add(fact{name: "steady_in_time", what: "batches of the steady phase that were offered within the lateness budget", unit: "share", value: inTime, load: true,
+		relation: results.AtLeast, budget: offeredShareMin, beyond: results.JudgedInvalid,
+		reason: fmt.Sprintf("only %d of %d batches of the steady phase were offered within %v of their due time by the generator's own doing; %s", b.SteadyInTime, b.SteadyDue,
+			c.r.scenario.Demands.LateP99Max, c.whyLate())})
+}
+
+func (c *checker) machine() {
+	p := c.r.proof.Steal
+	if p == nil {
+		p = &results.StealProof{}
+	}
+	var share, strangers *float64
+	if c.r.proof.Steal != nil {
+		share = &p.Share
+		if p.OwnShare != nil {
+			strangers = new(max(p.BusyShare-*p.OwnShare, 0))
+		}
+	}
+	c.add(fact{name: "steal", what: "CPU time that the hypervisor gave to other machines during the load", unit: "share", value: share, relation: results.AtMost,
+		budget: stealShareMax, beyond: results.JudgedDoubtful,
+		reason: fmt.Sprintf("the hypervisor took %.1f %% of the CPU time during the load, %.0f %% in the worst second: latencies hold its pauses too; repeat the run when the host is quieter",
+			100*p.Share, 100*p.WorstSecondShare)})
+	c.add(fact{name: "strangers", what: "CPU time of processes that do not belong to the run", unit: "share", value: strangers, relation: results.AtMost,
+		budget: strangersShareMax, beyond: results.JudgedDoubtful,
+		reason: "other programs used a good part of the cores during the load: end them and repeat the run"})
+}
+
+func (c *checker) canaries() {
+	for i, p := range c.r.proof.Canaries {
+		var change *float64
+		if p.Change != nil && p.Change.P50 != nil {
+			change = new(max(*p.Change.P50, 1 / *p.Change.P50))
+		}
+		before, after := &results.CanaryTimes{}, &results.CanaryTimes{}
+		if p.Before != nil && p.After != nil {
+			before, after = p.Before, p.After
+		}
+		c.add(fact{name: "canary_" + p.Name, what: "canary " + p.Name + ": change of its median from before to after the run, in either direction", unit: "factor",
+			value: change, relation: results.AtMost, budget: c.r.canaries[i].factorMax, beyond: results.JudgedInvalid,
+			reason: fmt.Sprintf("the machine changed during the run: canary %s took %s before and %s after it, in %d tries; repeat the run on a machine at rest", p.Name,
+				nsText(before.P50Ns), nsText(after.P50Ns), after.Tries)})
+	}
+}
+
+func (c *checker) generator() {
+	p := &c.r.proof
+	var share *float64
+	if p.Generator.WallNs > 0 {
+		share = &p.Generator.CPUShare
+	}
+	c.add(fact{name: "pacer_overshoot_p99", what: "pacer " + p.Pacer.Mode + ": a wait ends late by, p99, before the load", unit: "ns", value: floatOf(p.Pacer.OvershootP99Ns),
+		relation: results.AtMost, budget: float64(overshootP99Max), beyond: results.JudgedDoubtful,
+		reason: "timers of this machine fire late: lateness below that says nothing"})
+	c.add(fact{name: "generator_cpu", what: "CPU time of the generator, of all cores", unit: "share", value: share, load: true, relation: results.AtMost,
+		budget: generatorShareMax, beyond: results.JudgedDoubtful, reason: "the generator needs so much of the machine that the nodes miss it: lower the rate"})
+	c.add(fact{name: "generator_gc_pause", what: "longest stop of the generator by its garbage collector", unit: "ns", value: floatOf(p.Generator.GCPauseMaxNs),
+		relation: results.AtMost, budget: float64(gcPauseMax), beyond: results.JudgedDoubtful, reason: "the generator stopped itself for long: its lateness holds that"})
+	c.add(fact{name: "generator_sched_p99", what: "time that a runnable goroutine of the generator waited for a core, p99", unit: "ns",
+		value: floatOf(p.Generator.SchedLatencyP99Ns), load: true, relation: results.AtMost, budget: float64(c.r.scenario.Demands.LateP99Max), beyond: results.JudgedDoubtful,
+		reason: "the generator's goroutines waited long for a core: the machine is too busy"})
+}
+
+func (c *checker) samples() {
+	var measured, steady *float64
+	if c.r.proof.Lateness.Batches > 0 || c.s.OfferedBatches > 0 {
+		measured = new(float64(c.r.proof.Lateness.Batches))
+	}
+	if q, ok := c.s.LatencyNs[string(results.Steady)]; ok {
+		steady = new(float64(q.Count))
+	}
+	c.add(fact{name: "samples", what: "batches tried outside the warm-up", unit: "batches", value: measured, load: true, relation: results.AtLeast, budget: samplesMin,
+		beyond: results.JudgedInvalid, reason: fmt.Sprintf("%d batches outside the warm-up are too few to tell anything; run longer or at a higher rate", c.r.proof.Lateness.Batches)})
+	c.add(fact{name: "steady_samples", what: "acknowledged batches of the steady phase", unit: "batches", value: steady, relation: results.AtLeast,
+		budget: steadySamplesMin, beyond: results.JudgedDoubtful, reason: "too few batches of the steady phase for a p99: run longer"})
+}
+
+// records holds the record itself: sums that must be, and both tellings of the same thing. Summary.Check gives the verdict's reasons for the
+// first two.
+func (c *checker) records() {
+	s, h := c.s, c.s.Histogram
+	none := func(name, what string, n int64, beyond results.Judgement, reason string) {
+		c.add(fact{name: name, what: what, unit: "count", value: new(float64(n)), relation: results.AtMost, budget: 0, beyond: beyond, reason: reason})
+	}
+	none("books", "batches without an outcome, or with two", max(s.OfferedBatches-s.AckedBatches-s.UnknownBatches-s.FailedBatches,
+		s.AckedBatches+s.UnknownBatches+s.FailedBatches-s.OfferedBatches), results.JudgedInvalid, "the books of the load do not balance")
+	none("histogram", "latencies above the histogram's range, negative, or lost in merging", h.OverflowCount+h.NegativeCount+h.MergeLostCount,
+		results.JudgedInvalid, "the latency histograms do not hold every sample")
+	none("disagreements", "facts that nodes told otherwise than they look from outside", int64(len(c.r.proof.Disagreements)), results.JudgedDoubtful,
+		disagreementsText(c.r.proof.Disagreements))
+}
+
+// saidBySummary are the checks whose reasons results.Summary.Check gives the judge already.
+var saidBySummary = map[string]bool{"books": true, "histogram": true}
+
+// disagreementsText names the first few.
+func disagreementsText(all []results.Disagreement) string {
+	const most = 4
+	text := ""
+	for i, d := range all {
+		if i == most {
+			return text + fmt.Sprintf("and %d more", len(all)-most)
+		}
+		who := "the nodes"
+		if d.Node != "" {
+			who = d.Node
+		}
+		text += fmt.Sprintf("%s told %s %s, from outside it is %s; ", d.What, numberText(d.Server, d.Unit), "by "+who, numberText(d.Outside, d.Unit))
+	}
+	return text
+}
+
+func numberText(v *float64, unit string) string {
+	if v == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%.0f %s", *v, unit)
+}
