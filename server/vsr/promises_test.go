@@ -1,0 +1,236 @@
+package vsr
+
+import "testing"
+
+// These hold one rule each, at the place where it stands. The mutants of server/sim/mutants break each of
+// them, and one of these tests must fail for it.
+
+// batch is the request of a session that follows the chain.
+func (c *chain) batch(view, session, request uint64, messages uint32) Header {
+	h := Header{Kind: KindBatch, View: view, Op: uint64(len(*c)) + 1, Parent: rootSum, Cluster: 5, Session: session, Request: request, MessageCount: messages}
+	if n := len(*c); n > 0 {
+		h.Parent, h.BaseOffset = (*c)[n-1].Sum, (*c)[n-1].NextOffset()
+	}
+	seal(&h)
+	*c = append(*c, h)
+	return h
+}
+
+// register lets a leading replica take a register, and returns its header.
+func (g *rig) register(token uint64) Header {
+	g.t.Helper()
+	g.step(Input{Kind: InRegister, Token: token, Header: Header{Client: Client{1, 2}}})
+	return *g.r.log.at(g.r.log.head.Op)
+}
+
+// outcomes of the replies so far, by token.
+func (g *rig) outcomes(token uint64) (all []Outcome) {
+	for _, e := range g.effects {
+		if e.Kind == EffReply && e.Token == token {
+			all = append(all, e.Outcome)
+		}
+	}
+	return all
+}
+
+// An op is committed when a quorum vouches for it, and not before.
+func TestCommitNeedsAQuorum(t *testing.T) {
+	g, _ := leadingRig(t, false)
+	h := g.register(9)
+	g.want(1, 1, 20, 21)
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: h.ID()})
+	g.want(1, 1, 21, 21)
+}
+
+// A view starts with the votes of a quorum.
+func TestVotesNeedAQuorum(t *testing.T) {
+	var c chain
+	c.grow(5, 1)
+	g := newRig(t, 1, State{View: 3, LogView: 1}, c, 3)
+	g.step(Input{Kind: InMessage, Msg: Message{Kind: MsgStartViewChange, From: 2, To: 1, Incarnation: incarnation(2), View: 4, LogView: 1}})
+	g.tick(3)
+	g.want(4, 1, 3, 5)
+	vote := Message{Kind: MsgDoViewChange, From: 0, To: 1, Incarnation: incarnation(0), View: 4, LogView: 1, Commit: c.id(3), Head: c.id(4), Slots: c.slots(3, 4)}
+	g.step(Input{Kind: InMessage, Msg: vote})
+	if s := g.r.Status(); !s.Leading {
+		t.Errorf("a quorum has voted; stands at %+v", s)
+	}
+}
+
+// Where syncs are asked for, what is only written is not acknowledged.
+func TestWrittenIsNotSynced(t *testing.T) {
+	c := of(2)
+	g := newRig(t, 0, State{View: 2, LogView: 2}, c, 2)
+	g.take(MsgPrepareOK)
+	g.stalled = true
+	h := c.add(2)
+	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(2), Header: h})
+	g.step(Input{Kind: InWritten, ID: h.ID()})
+	if oks := g.take(MsgPrepareOK); len(oks) != 0 {
+		t.Errorf("acknowledged %+v, which is written and not synced", oks)
+	}
+	g.step(Input{Kind: InDurable, ID: h.ID()})
+	if oks := g.take(MsgPrepareOK); len(oks) != 1 {
+		t.Errorf("acknowledged %+v, want op 3", oks)
+	}
+}
+
+// A retry of a request that is on its way waits for it; it is not appended again.
+func TestRetryOfAnUncommittedRequest(t *testing.T) {
+	g, _ := leadingRig(t, false)
+	session := g.register(9)
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: session.ID()})
+	request := Header{Kind: KindBatch, Client: Client{1, 2}, Session: session.Op, Request: 7, MessageCount: 2, BodySum: 3}
+	g.step(Input{Kind: InRequest, Token: 10, Header: request})
+	g.step(Input{Kind: InRequest, Token: 11, Header: request})
+	g.want(1, 1, 21, 22)
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: g.r.log.head})
+	for token := uint64(10); token <= 11; token++ {
+		if o := g.outcomes(token); len(o) != 1 || o[0] != OutcomeCommitted {
+			t.Errorf("token %d: outcomes %v", token, o)
+		}
+	}
+}
+
+// While a raised view is on its way to the disk nothing is said about it.
+func TestNothingSpeaksForAViewBeforeItIsSaved(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 1)
+	g.stalled, g.sent = true, nil
+	g.step(Input{Kind: InMessage, Msg: Message{Kind: MsgStartViewChange, From: 1, To: 0, Incarnation: incarnation(1), View: 2, LogView: 1}})
+	g.tick(5)
+	for _, m := range g.sent {
+		if m.View > 1 {
+			t.Errorf("a %s speaks for view %d, which is not saved", m.Kind, m.View)
+		}
+	}
+	g.stalled, g.sent = false, nil
+	g.step(g.waiting[0])
+	if votes := g.take(MsgDoViewChange); len(votes) == 0 {
+		t.Error("did not vote once the view was saved")
+	}
+}
+
+// A replica that knows of a hole vouches for nothing, whatever it holds above.
+func TestNoVoucherAboveAHole(t *testing.T) {
+	c := of(20)
+	g := newRig(t, 0, State{View: 2, LogView: 2}, c, 20)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 7}})
+	g.sent = nil
+	h := c.add(2)
+	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(20), Header: h})
+	if oks := g.take(MsgPrepareOK); len(oks) != 0 {
+		t.Errorf("vouched for %+v above a hole", oks)
+	}
+	g.step(Input{Kind: InFilled, ID: c.id(7)})
+	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(20), Header: h})
+	if oks := g.take(MsgPrepareOK); len(oks) == 0 {
+		t.Error("vouches for nothing though the hole is closed")
+	}
+}
+
+// The next number does not make an op the next one: its parent must be the head.
+func TestPrepareWithAnotherParent(t *testing.T) {
+	c := of(3)
+	other := append(chain(nil), c[:2]...)
+	other.add(2)
+	h := other.add(2)
+	g := newRig(t, 0, State{View: 2, LogView: 2}, c, 2)
+	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(2), Header: h})
+	g.want(2, 2, 2, 3)
+}
+
+// After a cut the next op begins at the message at which the log ends, not at which it ended.
+func TestCutTakesTheOffsetBack(t *testing.T) {
+	var c chain
+	c.add(1)
+	first, second := c.batch(1, 1, 1, 5), c.batch(1, 1, 2, 8)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 1)
+	g.r.cutTo(2)
+	if g.r.log.offset != first.NextOffset() || second.BaseOffset != g.r.log.offset {
+		t.Errorf("the log goes on at message %d, op 2 ends before %d", g.r.log.offset, first.NextOffset())
+	}
+}
+
+// A read of the latest waits until what the view inherited is committed: it may have been acknowledged.
+func TestLatestReadWaitsForWhatWasInherited(t *testing.T) {
+	var c chain
+	c.grow(20, 1)
+	g := newRig(t, 1, State{}, c, 18)
+	g.r.view, g.r.saved, g.r.asked = 1, State{View: 1, LogView: 1}, State{View: 1, LogView: 1}
+	g.r.enterView()
+	g.step(Input{Kind: InReadLatest, Token: 5})
+	for _, m := range g.take(MsgBeat) {
+		g.hear(int(m.To), 1, Message{Kind: MsgBeatAck, Commit: c.id(18), Round: m.Round, Head: c.id(18)})
+	}
+	if o := g.outcomes(5); len(o) != 0 {
+		t.Fatalf("answered %v at commit %d, the view began with op 20", o, g.r.log.commit.Op)
+	}
+	g.hear(0, 1, Message{Kind: MsgPrepareOK, Commit: c.id(18), Ack: c.id(20)})
+	if o := g.outcomes(5); len(o) != 1 || o[0] != OutcomeCommitted {
+		t.Errorf("outcomes %v once all is committed", o)
+	}
+}
+
+// A replica that has forgotten what it acknowledged has no vote, and no opinion about the primary.
+func TestWipedDoesNotVote(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 1, LogView: 1, Wiped: true}, c, 1)
+	g.sent = nil
+	g.step(Input{Kind: InMessage, Msg: Message{Kind: MsgStartViewChange, From: 1, To: 0, Incarnation: incarnation(1), View: 2, LogView: 1}})
+	g.hear(1, 2, Message{Kind: MsgPreVote, Round: 1})
+	g.tick(300)
+	for _, m := range g.sent {
+		switch m.Kind {
+		case MsgDoViewChange, MsgStartViewChange, MsgPreVote, MsgPreVoteAck, MsgPrepareOK, MsgNotHeld:
+			t.Fatalf("a wiped replica sent a %s", m.Kind)
+		}
+	}
+}
+
+// While a cut is on its way, a completion may speak of an op as it was before: dropped since, and
+// appended again. It says nothing about the disk after the cut.
+func TestCompletionsDuringACut(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c[:2], 2)
+	g.take(MsgPrepareOK)
+	g.stalled = true
+	g.hear(1, 1, Message{Kind: MsgPrepare, Commit: c.id(2), Header: c[2]})
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 3}}) // a reader meets it as damaged: it is cut
+	g.hear(1, 1, Message{Kind: MsgPrepare, Commit: c.id(2), Header: c[2]})
+	g.want(1, 1, 2, 3)
+	if len(g.waiting) != 3 {
+		t.Fatalf("the disk has %+v to do, want an append, a cut and an append", g.waiting)
+	}
+	g.step(g.waiting[0])
+	if oks := g.take(MsgPrepareOK); len(oks) != 0 {
+		t.Errorf("vouched for %+v, which the cut is about to take away", oks)
+	}
+	g.step(g.waiting[1])
+	g.step(g.waiting[2])
+	if oks := g.take(MsgPrepareOK); len(oks) != 1 || oks[0].Ack != c.id(3) {
+		t.Errorf("acknowledged %+v, want op 3", oks)
+	}
+}
+
+// What a peer's last life has acknowledged, its present one may have forgotten.
+func TestNewIncarnationHasAcknowledgedNothing(t *testing.T) {
+	g, _ := leadingRig(t, false)
+	g.stalled = true
+	h := g.register(9)
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: h.ID()})
+	g.want(1, 1, 20, 21)
+	g.step(Input{Kind: InHello, Peer: 2, Incarnation: Incarnation{2, 99}})
+	g.stalled = false
+	g.step(g.waiting[0]) // its own sync
+	g.want(1, 1, 20, 21)
+}
+
+// What a life that is over has sent counts for nothing.
+func TestMessagesOfAnOlderIncarnation(t *testing.T) {
+	g, _ := leadingRig(t, false)
+	h := g.register(9)
+	g.step(Input{Kind: InHello, Peer: 2, Incarnation: Incarnation{2, 99}})
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: h.ID()}) // says the first one
+	g.want(1, 1, 20, 21)
+}
