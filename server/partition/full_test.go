@@ -45,11 +45,13 @@ func (f *fullRig) open() *journal.Recovered {
 	return rec
 }
 
-// job makes one with the next frame of the chain.
-func (f *fullRig) job(kind JobKind) Job {
+// job makes one with the next frame of the chain, a large one.
+func (f *fullRig) job(kind JobKind) Job { return f.jobOf(kind, 700<<10) }
+
+func (f *fullRig) jobOf(kind JobKind, payloadBytes int) Job {
 	b := f.pool.Get(wire.OwnerJournal)
 	frame := b.Data()[:wire.HeaderBytes]
-	frame = wire.AppendMessage(frame, wire.Message{Payload: make([]byte, 700<<10)})
+	frame = wire.AppendMessage(frame, wire.Message{Payload: make([]byte, payloadBytes)})
 	body := frame[wire.HeaderBytes:]
 	h := vsr.Header{Kind: vsr.KindBatch, Cluster: rigCluster, Group: rigGroup, View: 1, Op: f.last.Op + 1, Parent: f.last.Sum, Session: 1, Request: f.last.Op + 1,
 		BaseOffset: f.last.NextOffset(), MessageCount: 1, BodyBytes: uint32(len(body)), BodySum: wire.Sum(body)}

@@ -1,0 +1,65 @@
+package partition
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"rejoin/server/journal/faultfs"
+	"rejoin/server/vsr"
+)
+
+// TestInstallUnderCrashes: whatever a power cut leaves of an install, the next start finds the old log or
+// the new one, whole, and the views in both.
+func TestInstallUnderCrashes(t *testing.T) {
+	var was [2]int // how often each was found
+	for k := 0; ; k++ {
+		for seed := range uint64(3) {
+			f, old, chain := stagedRig(t)
+			f.fs.StopBefore(k)
+			install := Job{Kind: JobInstall, State: vsr.State{View: 5, LogView: 4}, Table: vsr.Table{ID: chain.ID(), Offset: chain.NextOffset()}}
+			left, err := f.perform([]Job{install})
+			if err != nil && !errors.Is(err, faultfs.ErrStopped) {
+				t.Fatal(err)
+			}
+			f.fs.Crash(rand.New(rand.NewPCG(seed, uint64(k))))
+			if err := f.pool.Close(); err != nil {
+				t.Fatal(err)
+			}
+			rec := f.open()
+			switch {
+			case rec.State.View != 5 || rec.State.LogView != 4:
+				t.Fatalf("stopped before operation %d: views %d and %d are left of 5 and 4", k, rec.State.View, rec.State.LogView)
+			case rec.Start == 1 && rec.Held == old.ID() && len(left) > 0:
+				was[0]++
+			case rec.Start == old.Op+1 && rec.Held == chain.ID():
+				was[1]++
+			default:
+				t.Fatalf("stopped before operation %d: the log holds ops %d to %d, neither 1 to %d nor %d to %d", k, rec.Start, rec.Held.Op, old.Op, old.Op+1, chain.Op)
+			}
+			if err := f.disk.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if len(left) == 0 && seed == 2 {
+				if was[0] < 10 || was[1] < 10 {
+					t.Errorf("the old log was found %d times and the new one %d times", was[0], was[1])
+				}
+				return
+			}
+		}
+	}
+}
+
+// stagedRig has a log, and a chain that is staged to take its place; it returns the last ops of both.
+func stagedRig(t *testing.T) (f *fullRig, old, chain vsr.Header) {
+	f = newFullRig(t, 0)
+	jobs := []Job{f.jobOf(JobAppend, 3000), f.jobOf(JobAppend, 3000), {Kind: JobState, State: vsr.State{View: 5, LogView: 4}}}
+	old = f.last
+	for range 3 {
+		jobs = append(jobs, f.jobOf(JobStage, 3000))
+	}
+	if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	return f, old, f.last
+}
