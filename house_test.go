@@ -124,6 +124,7 @@ var mayImport = map[string][]string{
 	"server":                  {"server/vsr", "server/wire", "server/journal", "server/events", "server/peer", "server/api", "server/partition"},
 	"server/journal/faultfs":  {"server/journal"},
 	"server/sim/check":        {"server/vsr"}, // sees what an observer sees: neither what a simulation plants nor how it is made
+	"server/sim/mutants":      {},
 	"server/sim":              {"server/internal/mistake", "server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim/check"},
 	"results":                 {},
 	"results/compare":         {"results"},
@@ -169,7 +170,7 @@ func TestLayers(t *testing.T) {
 
 // simulated are the packages of which the simulator runs the code, and its own: they start nothing and wait for nothing, and the same inputs
 // give the same outputs. determinism_test.go holds them to it.
-var simulated = []string{"server/vsr", "server/internal/mistake", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim"}
+var simulated = []string{"server/vsr", "server/internal/mistake", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim", "server/sim/check"}
 
 // vsrMayImport is all that the protocol may use: no clock, IO, randomness or goroutine can come in.
 var vsrMayImport = []string{module + "/server/internal/mistake", "cmp", "errors", "fmt", "slices", "math", "math/bits", "strings", "strconv", "sort"}
