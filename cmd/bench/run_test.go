@@ -287,7 +287,7 @@ func TestListCleanVersion(t *testing.T) {
 	if _, out := bench(t, "--results", root, "list"); !strings.HasPrefix(out, "verdict ") || !strings.Contains(out, "pass") || !strings.Contains(out, "memory-mini") {
 		t.Errorf("list: %s", out)
 	}
-	if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, "target memory leaves none") {
+	if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, "only a run of target builtin can be read again, this one drove memory") {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
 	if code, out := bench(t, "--results", root, "report"); code != 0 || !strings.Contains(out, "latency.svg") {

@@ -198,6 +198,26 @@ func offlineSource(folder results.Folder, nodes int, upTo uint64) (loadgen.Sourc
 	return builtin.NewFiles(options)
 }
 
+// liveSource reads nodes that run by a cluster file.
+func liveSource(file string, nodes int) (loadgen.Source, error) {
+	config, err := server.LoadConfig(file)
+	if err != nil {
+		return nil, err
+	}
+	if len(config.Nodes) != nodes {
+		return nil, fmt.Errorf("%s has %d nodes, the run had %d: name the cluster file of that run", file, len(config.Nodes), nodes)
+	}
+	token, err := secretOf(envToken)
+	if err != nil {
+		return nil, err
+	}
+	options := builtin.Options{Topic: topicName, Token: token, Durability: config.Topics[0].Durability}
+	for i, n := range config.Nodes {
+		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: n.Dial.Client})
+	}
+	return builtin.New(options)
+}
+
 // nodeEvents reads what every node recorded of itself.
 func (b *builtinSystem) nodeEvents() (events []results.Event, problems []string) {
 	base, _ := b.record.base()

@@ -9,13 +9,20 @@ import (
 )
 
 type verifyCommand struct {
-	Of string `arg:"" name:"run" optional:"" help:"Folder, name, or latest." default:"latest"`
+	Of   string `arg:"" name:"run" optional:"" help:"Folder, name, or latest." default:"latest"`
+	Live string `help:"Read running nodes, at the client addresses of this cluster file, instead of files." placeholder:"FILE"`
 }
 
 // Help is shown by bench verify --help.
 func (verifyCommand) Help() string {
 	return `Reads the nodes' files without any node running and holds them against the run's ledger. Data directories are removed after a pass
-unless the run was given --keep; then there is nothing to read, and the command says so. Runs that did not pass keep them.`
+unless the run was given --keep; then there is nothing to read, and the command says so. Runs that did not pass keep them.
+
+With --live each replica is read by its own address, as clients reach it. To bring a kept run's nodes up again, start
+    bench node --cluster RUN/cluster.yaml --id 0 --data RUN/data/n0
+and so on for each (on loopback no secret is needed); then
+    bench verify RUN --live RUN/cluster.yaml
+Where the nodes ask for a token, it is taken from ` + envToken + `.`
 }
 
 // Run verifies offline and exits as a run would.
@@ -31,16 +38,18 @@ func (c *verifyCommand) Run(env *environment) error {
 	if run.Status == results.StatusRunning && processLives(run.Pid) {
 		return usage("%s goes on (process %d); wait for its end", folder.Name(), run.Pid)
 	}
-	if !folder.HasData() {
-		return usage("%s: %s", folder.Name(), c.noData(folder, run))
+	if run.Asked.Target != targetBuiltin {
+		return usage("%s: only a run of target %s can be read again, this one drove %s", folder.Name(), targetBuiltin, run.Asked.Target)
 	}
-	report, ackedEnd, err := verifyFiles(env, folder, run)
+	report, ackedEnd, err := c.read(env, folder, run)
 	if err != nil {
-		return &exitError{results.ExitInvalid, err}
+		return err
 	}
 	var judge results.Judge
 	judgeVerification(&judge, report)
-	judgeFiles(&judge, report, ackedEnd)
+	if c.Live == "" {
+		judgeFiles(&judge, report, ackedEnd)
+	}
 	verdict, code := judge.Verdict()
 	fmt.Fprintf(env.out, "%s: %d acknowledged batches, %d lost, %d unknown of which %d are there\n", verdict, report.AckedBatches, report.LostBatches,
 		report.UnknownBatches, report.UnknownPresentBatches)
@@ -53,12 +62,41 @@ func (c *verifyCommand) Run(env *environment) error {
 	return nil
 }
 
-// noData says why there is nothing to read, as far as the record tells.
-func (c *verifyCommand) noData(folder results.Folder, run results.Run) string {
-	const gone = "there are no data directories of nodes to read"
-	if run.Asked.Target != targetBuiltin {
-		return fmt.Sprintf("%s: target %s leaves none", gone, run.Asked.Target)
+// read holds the replicas against the ledgers. It also tells the offset up to which messages were acknowledged.
+func (c *verifyCommand) read(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, uint64, error) {
+	if c.Live == "" && !folder.HasData() {
+		return nil, 0, usage("%s: %s", folder.Name(), c.noData(folder))
 	}
+	var ledgers []string
+	for i := range run.Asked.Producers {
+		ledgers = append(ledgers, loadgen.LedgerPath(folder.Ledger(), i))
+	}
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
+	if err != nil {
+		return nil, 0, &exitError{results.ExitInvalid, err}
+	}
+	var source loadgen.Source
+	if c.Live != "" {
+		source, err = liveSource(c.Live, run.Asked.Nodes)
+	} else {
+		source, err = offlineSource(folder, run.Asked.Nodes, verifier.AckedEnd())
+	}
+	if err != nil {
+		return nil, 0, usage("%w", err)
+	}
+	for _, replica := range source.Replicas() {
+		report := verifier.Read(env.ctx, source, replica)
+		fmt.Fprintf(env.out, "%s: %s%s\n", replica, readText(report, c.Live == ""), after(report.Unreadable))
+	}
+	if env.ctx.Err() != nil {
+		return nil, 0, &exitError{results.ExitInterrupted, errors.New("interrupted")}
+	}
+	return verifier.Finish(), verifier.AckedEnd(), nil
+}
+
+// noData says why there is nothing to read, as far as the record tells.
+func (c *verifyCommand) noData(folder results.Folder) string {
+	const gone = "there are no data directories of nodes to read"
 	summary, err := folder.ReadSummary()
 	switch {
 	case err != nil:
@@ -79,31 +117,4 @@ func judgeFiles(judge *results.Judge, report *loadgen.Report, ackedEnd uint64) {
 	if reached < ackedEnd {
 		judge.Loss("messages were acknowledged up to offset %d and the files of no replica can be read beyond offset %d", ackedEnd, reached)
 	}
-}
-
-// verifyFiles also tells the offset up to which messages were acknowledged.
-func verifyFiles(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, uint64, error) {
-	if run.Asked.Target != targetBuiltin {
-		return nil, 0, fmt.Errorf("target %s leaves no files", run.Asked.Target)
-	}
-	var ledgers []string
-	for i := range run.Asked.Producers {
-		ledgers = append(ledgers, loadgen.LedgerPath(folder.Ledger(), i))
-	}
-	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
-	if err != nil {
-		return nil, 0, err
-	}
-	source, err := offlineSource(folder, run.Asked.Nodes, verifier.AckedEnd())
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, replica := range source.Replicas() {
-		report := verifier.Read(env.ctx, source, replica)
-		fmt.Fprintf(env.out, "%s: %s%s\n", replica, readText(report, true), after(report.Unreadable))
-	}
-	if env.ctx.Err() != nil {
-		return nil, 0, errors.New("interrupted")
-	}
-	return verifier.Finish(), verifier.AckedEnd(), nil
 }
