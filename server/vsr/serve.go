@@ -36,7 +36,7 @@ func (r *Replica) onPull(m *Message) {
 		r.serveChain(m)
 		return
 	}
-	target, first := min(m.ToOp, r.log.commit.Op, r.log.stable.Op), m.FromOp
+	target, first, allowed := min(m.ToOp, r.log.commit.Op, r.log.stable.Op), m.FromOp, min(m.Window, 2*repairChunks)
 	if target < m.FromOp || m.FromOp < r.log.start {
 		earliest := uint64(0)
 		if m.FromOp < r.log.start {
@@ -46,9 +46,9 @@ func (r *Replica) onPull(m *Message) {
 		if earliest == 0 || !r.errs(mistake.RepairNeverFinal) {
 			return
 		}
-		first = earliest // what there is, all the same
+		first, allowed = earliest, 1 // what there is, all the same
 	}
-	*s = serving{active: true, no: m.Round, cursor: first, target: target, allowed: min(m.Window, 2*repairChunks), bulk: m.Bulk, usedAt: r.tick, busy: s.busy, stale: s.busy}
+	*s = serving{active: true, no: m.Round, cursor: first, target: target, allowed: allowed, bulk: m.Bulk, usedAt: r.tick, busy: s.busy, stale: s.busy}
 	r.pump(from)
 }
 

@@ -71,7 +71,7 @@ func (r *Replica) tickViewChange() {
 		return
 	}
 	r.repeatViewChange()
-	if r.primary(r.view) != r.cfg.Self || r.view <= r.bootView {
+	if r.primary(r.view) != r.cfg.Self || r.view <= r.bootView || r.change.alone {
 		return
 	}
 	if p := r.startingProgress(); p != r.change.progress || r.adopt.waiting {

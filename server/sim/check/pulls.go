@@ -86,14 +86,15 @@ func (l *Liveness) Delivered(m *vsr.Message, s *vsr.Status) {
 		p.offered = false
 		return
 	}
+	committed := max(m.Commit.Op, l.cluster.Nodes[m.From].Status.Commit.Op) // at the server: a chunk does not say
 	switch {
 	case m.Kind == vsr.MsgTable: // the whole chain up to Head
 		p.target = m.Head.Op
-		p.offered = p.offered || m.Head.Op > s.Commit.Op && m.Head.Op <= m.Commit.Op
+		p.offered = p.offered || m.Head.Op > s.Commit.Op && m.Head.Op <= committed
 	case m.Header.Op >= p.target:
 		p.finished = true
 	case !p.staged && m.Header.Op == s.Head.Op+1: // it connects
-		p.offered = p.offered || m.Header.Op > s.Commit.Op && m.Header.Op <= m.Commit.Op
+		p.offered = p.offered || m.Header.Op > s.Commit.Op && m.Header.Op <= committed
 	}
 	p.count(l, m, s)
 }
