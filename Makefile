@@ -22,13 +22,15 @@ test: build ## unit and golden tests, a short simulation, a 30 s run of a real c
 	go test ./...
 	$(BENCH) --results bin/test-results run cmd/bench/testdata/make-test.yaml
 
-check: ## gofmt, vet, and the race detector on the concurrent packages
+check: ## gofmt, vet, the race detector on the concurrent packages, and the pages in a browser (skipped without chromium)
 	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -skip 'Planted|Misses|ListClean' ./cmd/bench
+	go vet -tags browser ./plots/report/browsertest
+	go test -tags browser -v ./plots/report/browsertest
 
 vortex: ## real processes behind fault proxies, killed, stopped, cut off at random, for FOR=5m; SEED=N repeats
 	go test ./cmd/bench -run '^TestVortex$$' -count=1 -timeout 0 -v -vortex.for $(or $(FOR),5m) -vortex.seed $(or $(SEED),0)

@@ -20,7 +20,7 @@ type commandLine struct {
 
 	Run     runCommand     `cmd:"" help:"Run a scenario end to end: start nodes, drive load, kill nodes, verify every replica, draw, judge."`
 	Verify  verifyCommand  `cmd:"" help:"Check a run's ledger once more against its nodes' data directories."`
-	Report  reportCommand  `cmd:"" help:"Redraw a run's plots from its folder."`
+	Report  reportCommand  `cmd:"" help:"Write a run's report.html and plots once more, from its folder."`
 	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
@@ -36,7 +36,7 @@ const description = `Rejoin benchmarks replicated logs through kills and restart
 Begin with
 
     bench run      three nodes, each killed once; about 80 s
-    bench list     its verdict; open results/latest/plots/latency.svg
+    bench list     its verdict; open results/latest/report.html
 
 Exit codes: 0 pass, 1 a demand of the scenario was missed, 2 usage, 3 loss, duplication, reordering or divergence, 4 stuck,
 5 invalid (generator, machine or sample too weak to tell), 7 a simulation that met too little, 130 interrupted.`

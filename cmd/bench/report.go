@@ -21,6 +21,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if err := drawFigures(folder); err != nil {
 		fmt.Fprintf(env.errs, "bench: %v\n", err)
 	}
+	fmt.Fprintln(env.out, folder.Report())
 	for _, name := range plots.Names() {
 		fmt.Fprintln(env.out, filepath.Join(folder.Plots(), name+".svg"))
 	}

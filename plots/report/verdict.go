@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"rejoin/plots/axis"
+	"rejoin/results"
+)
+
+// headline is what stands first: the verdict in plain words, why, and the figures that people ask for.
+type headline struct {
+	Verdict string // the word; "none" without a summary
+	Class   string // look of the banner
+	Sign    string // a mark that tells verdicts apart without colour
+	Says    string
+	Reasons []string
+	// Doubts are warnings: they change no verdict, but a reader should know them.
+	Doubts []string
+	Facts  []fact
+}
+
+// fact is one figure with its name and what it is judged by.
+type fact struct{ Name, Value, Note string }
+
+func headlineOf(s *source) headline {
+	if s.summary == nil {
+		h := headline{Verdict: "none", Class: "invalid", Sign: "?", Says: "There is no verdict: the run is still going on, or it ended before it could judge itself."}
+		if s.run.Error != "" {
+			h.Reasons = []string{s.run.Error}
+		}
+		return h
+	}
+	h := headline{Verdict: string(s.summary.Verdict), Reasons: s.summary.Reasons}
+	h.Class, h.Sign, h.Says = verdictLook(s.summary)
+	h.Doubts = append(h.Doubts, s.summary.Warnings...)
+	for _, w := range s.run.Found.Warnings() {
+		if !slices.Contains(h.Doubts, w) {
+			h.Doubts = append(h.Doubts, w)
+		}
+	}
+	h.Facts = factsOf(s)
+	return h
+}
+
+func verdictLook(s *results.Summary) (class, sign, says string) {
+	switch s.Verdict {
+	case results.Pass:
+		return "pass", "✓", "Every acknowledged batch was found on every replica, once and in order, and every demand of the scenario was met."
+	case results.Fail:
+		if s.ExitCode == results.ExitLoss {
+			return "fail", "✗", "The log broke a promise: what it had acknowledged was lost, duplicated, reordered or changed, or its replicas differ."
+		}
+		return "fail", "✗", "A demand of the scenario was missed. Nothing that was acknowledged was lost."
+	case results.Stuck:
+		return "fail", "✗", "A replica did not catch up, or could not be read to its end."
+	case results.Invalid:
+		return "invalid", "?", "Generator, machine or sample were too weak to tell. The figures below say what was seen; they are no result."
+	case results.Interrupted:
+		return "invalid", "?", "A person stopped the run. The figures below tell what was measured until then."
+	}
+	return "invalid", "?", "This bench does not know this verdict."
+}
+
+func factsOf(s *source) []fact {
+	sum := s.summary
+	acked := fact{"acknowledged", axis.CountText(sum.AckedBatches), fmt.Sprintf("of %s offered; %s unknown, %s failed", counted(sum.OfferedBatches, "batch"),
+		axis.CountText(sum.UnknownBatches), axis.CountText(sum.FailedBatches))}
+	lost := fact{"lost", axis.CountText(sum.LostBatches), fmt.Sprintf("%s duplicated, %s reordered, %s with a diverged replica",
+		axis.CountText(sum.DuplicatedBatches), axis.CountText(sum.ReorderedBatches), counted(int64(len(sum.DivergedReplicas)), "node"))}
+	if len(sum.DivergedReplicas) == 0 {
+		lost.Note = fmt.Sprintf("%s duplicated, %s reordered, no replica diverged", axis.CountText(sum.DuplicatedBatches), axis.CountText(sum.ReorderedBatches))
+	}
+	facts := []fact{acked, lost}
+	steady := sum.LatencyNs[string(results.Steady)]
+	facts = append(facts, fact{"steady latency, p50", nsText(steady.P50), fmt.Sprintf("p99 %s, max %s; of %s", nsText(steady.P99), nsText(steady.Max), counted(steady.Count, "batch"))})
+	return append(facts, gapFact(sum), catchupFact(sum), fact{"throughput", axis.NumberText(sum.BatchesPerS) + "/s", "acknowledged batches, without the warm-up"})
+}
+
+// gapFact is the longest silence around any kill.
+func gapFact(s *results.Summary) fact {
+	f := fact{Name: "longest gap", Value: "–", Note: "no node was killed"}
+	longest := -1.0
+	for _, k := range s.Kills {
+		if k.GapWithoutAckMs > longest {
+			longest = k.GapWithoutAckMs
+			f.Value = axis.DurationText(k.GapWithoutAckMs * 1e6)
+			f.Note = fmt.Sprintf("without an acknowledgement, when %s (%s) was killed", k.Node, k.Role)
+			if !k.GapIsOwn() && k.GapAtMs != nil {
+				f.Note = fmt.Sprintf("without an acknowledgement, at %.1f s, when the kill of %s was already over", *k.GapAtMs/1e3, k.Node)
+			}
+		}
+	}
+	return f
+}
+
+// catchupFact is the slowest return.
+func catchupFact(s *results.Summary) fact {
+	f := fact{Name: "slowest catch-up", Value: "–", Note: "no node came back after a kill"}
+	slowest := -1.0
+	for _, k := range s.Kills {
+		switch {
+		case k.DownMs == nil:
+		case k.CaughtUpMs == nil:
+			return fact{f.Name, "never", fmt.Sprintf("%s did not catch up after its restart", k.Node)}
+		case *k.CaughtUpMs > slowest:
+			slowest = *k.CaughtUpMs
+			f.Value, f.Note = axis.DurationText(*k.CaughtUpMs*1e6), fmt.Sprintf("%s, from its restart after %s down", k.Node, msText(k.DownMs, noData))
+		}
+	}
+	return f
+}
