@@ -49,8 +49,10 @@ type FunctionCosts struct {
 	Function string
 	Flat     Costs // by itself
 	Cum      Costs // with what it called
-	// Samples are those in which it was innermost. A difference of few samples is chance.
+	// Samples are those in which it was innermost.
 	Samples Change
+	// Chance: with so few samples, two profiles of the same thing differ as much in Flat.PerMessage.
+	Chance bool
 }
 
 // Diff holds the new profile against the base. Differences are new minus base: plus means that the new one costs more.
@@ -93,8 +95,10 @@ func Compare(base, changed Side, value string) (*Diff, error) {
 	maps.Copy(names, byName[1])
 	for name := range names {
 		a, b := byName[0][name], byName[1][name]
-		d.Functions = append(d.Functions, FunctionCosts{Function: name, Flat: costs(a.flat, b.flat), Cum: costs(a.cum, b.cum),
-			Samples: Change{float64(samples[0][name].flat), float64(samples[1][name].flat)}})
+		f := FunctionCosts{Function: name, Flat: costs(a.flat, b.flat), Cum: costs(a.cum, b.cum),
+			Samples: Change{float64(samples[0][name].flat), float64(samples[1][name].flat)}}
+		f.Chance = d.Kind == CPU && chance(f.Samples, base.AckedMessages, changed.AckedMessages)
+		d.Functions = append(d.Functions, f)
 	}
 	slices.SortFunc(d.Functions, func(a, b FunctionCosts) int {
 		return cmp.Or(cmp.Compare(d.weight(b.Flat), d.weight(a.Flat)), cmp.Compare(d.weight(b.Cum), d.weight(a.Cum)), cmp.Compare(a.Function, b.Function))
@@ -116,6 +120,16 @@ func (d *Diff) divider(base, changed Side) func(a, b int64) Costs {
 			PerMessage: Change{per(a, base.AckedMessages), per(b, changed.AckedMessages)},
 		}
 	}
+}
+
+// chanceDeviations: a comparison holds hundreds of functions, and of a thousand that do not differ three lie beyond.
+const chanceDeviations = 3
+
+// chance tells whether two counts of samples, each over its work, differ by no more than counts of that size do by themselves (Poisson).
+func chance(samples Change, workA, workB int64) bool {
+	a, b := float64(workA), float64(workB)
+	deviation := math.Sqrt(samples.Base/(a*a) + samples.New/(b*b))
+	return math.Abs(samples.New/b-samples.Base/a) <= chanceDeviations*deviation
 }
 
 // weight is what functions are sorted by.
@@ -147,6 +161,8 @@ func (s Side) check() error {
 		return fmt.Errorf("%w: it has no samples", ErrNoData)
 	case s.Profile.subtracted():
 		return ErrSubtracted
+	case s.Profile.Kind() == Goroutine: // a level, which nothing divides
+		return nil
 	case s.DurationNs <= 0:
 		return fmt.Errorf("%w: it does not say how long the profiler ran", ErrDenominator)
 	case s.AckedMessages <= 0:

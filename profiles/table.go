@@ -15,7 +15,11 @@ func (d *Diff) Table(functionsMax int) string {
 	if d.Held {
 		d.heldTable(&b, d.top(functionsMax))
 	} else {
-		fmt.Fprintf(&b, "%s of %s profiles; change is B - A: + means that B costs more; %% is of A's own value in the same row\n", d.Value, d.Kind)
+		fmt.Fprintf(&b, "%s of %s profiles; change is B - A: + means that B costs more; %% is of A's own value in the same row", d.Value, d.Kind)
+		if d.Kind == CPU {
+			b.WriteString("; ~ is chance: so few samples differ as much by themselves")
+		}
+		b.WriteByte('\n')
 		d.rateTable(&b, "per acknowledged message", d.Unit+"/msg", func(c Costs) Change { return c.PerMessage }, functionsMax)
 		unit, scale := d.Unit+"/s", 1.0
 		if d.Unit == "nanoseconds" {
@@ -40,14 +44,18 @@ func (d *Diff) rateTable(b *strings.Builder, title, unit string, rate func(Costs
 	fmt.Fprintf(b, "\n%s (%s)\n", title, unit)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "flat A\tflat B\tchange\t%\tcum A\tcum B\tchange\t%\tsamples A\tB\t  function\n")
-	row := func(name string, flat, cum Costs, samples Change) {
+	row := func(name, mark string, flat, cum Costs, samples Change) {
 		f, c := rate(flat), rate(cum)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t%.0f\t  %s\n", number(f.Base), number(f.New), signed(f.Difference()), f.percent(),
-			number(c.Base), number(c.New), signed(c.Difference()), c.percent(), samples.Base, samples.New, name)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t%.0f\t %s%s\n", number(f.Base), number(f.New), signed(f.Difference()), f.percent(),
+			number(c.Base), number(c.New), signed(c.Difference()), c.percent(), samples.Base, samples.New, mark, name)
 	}
-	row("all", d.Total, d.Total, d.Samples)
+	row("all", " ", d.Total, d.Total, d.Samples)
 	for _, f := range d.top(functionsMax) {
-		row(oneLine(f.Function), f.Flat, f.Cum, f.Samples)
+		mark := " "
+		if f.Chance {
+			mark = "~"
+		}
+		row(oneLine(f.Function), mark, f.Flat, f.Cum, f.Samples)
 	}
 	_ = w.Flush() // into a strings.Builder, which never fails
 }

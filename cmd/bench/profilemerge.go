@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -152,10 +151,7 @@ func drawFlame(path, page string) error {
 	if err != nil {
 		return err
 	}
-	return results.WriteFileAtomic(page, func(w io.Writer) error {
-		_, err := w.Write(html)
-		return err
-	})
+	return writePage(page, html)
 }
 
 // addLives adds the profiles over the life of each process that pkg/profile wrote; a process that was killed left none.
