@@ -56,6 +56,9 @@ func New(o Options) (*Partition, error) {
 // Status of the replica.
 func (p *Partition) Status() vsr.Status { return p.replica.Status() }
 
+// Lease is the lowest op that a running transfer to a peer still needs from this log; 0: none.
+func (p *Partition) Lease() uint64 { return p.replica.Lease() }
+
 // Handle lets one thing happen. frame is the request's or the message's frame, lent, with its
 // Header set, or nil. A register needs a buffer too: its frame is drawn there.
 func (p *Partition) Handle(in *vsr.Input, frame *wire.Buffer) {

@@ -99,6 +99,7 @@ func (c *checker) committed(p *process, id vsr.ID) {
 // first is the first time that anybody commits this op.
 func (c *checker) first(p *process, h *vsr.Header) {
 	c.w.cover.Committed++
+	c.proven(p, h.Op)
 	offset, parent := uint64(0), c.w.setup.config.RootSum
 	if n := len(c.log); n > 0 {
 		offset, parent = c.log[n-1].NextOffset(), c.log[n-1].Sum
@@ -150,6 +151,7 @@ func (c *checker) sends(p *process, m *vsr.Message) {
 	if m.View > s.view || m.LogView > s.logView {
 		c.w.fail("S3", "replica %d speaks for view %d, log_view %d in a %s and has saved %d, %d", p.n.id, m.View, m.LogView, m.Kind, s.view, s.logView)
 	}
+	c.speaks(p, m)
 	s.spoken, s.spokenLog = max(s.spoken, m.View), max(s.spokenLog, m.LogView)
 	if m.Kind == vsr.MsgPrepareOK || m.Kind == vsr.MsgBeatAck && m.Ack.Op > 0 {
 		c.vouches(p, m.View, m.LogView, m.Ack)
@@ -174,6 +176,7 @@ func (c *checker) vouches(p *process, view, logView uint64, ack vsr.ID) {
 	case p.status().Holes > 0:
 		c.w.fail("S5", "replica %d vouches for op %d and knows of a hole", p.n.id, ack.Op)
 	}
+	p.vouched = max(p.vouched, ack.Op)
 	if ack.Op >= s.acked.Op || view > s.ackedView {
 		if ack.Op >= s.acked.Op {
 			s.acked = ack

@@ -174,6 +174,7 @@ func (w *world) finish() {
 		if err != nil {
 			w.fail("S8", "replica %d cannot be read after the end: %v", n.id, err)
 		}
+		n.keptToTheEnd(store.Log(), rec)
 		n.countHeld(store.Log(), rec, held)
 	}
 	for op := uint64(1); op <= w.check.ackedOp; op++ {

@@ -27,6 +27,9 @@ type process struct {
 	store *partition.Disk
 	disk  flusher
 
+	vouched uint64                    // the highest op that this life has vouched for
+	peers   [vsr.ReplicasMax]*process // the lives that speak for the others, as it was told
+
 	tries     map[uint64]func(answer) // clients that wait, by token; only looked up
 	lastToken uint64
 
@@ -149,8 +152,11 @@ func (p *process) handle(in *vsr.Input, frame *wire.Buffer, verb string) {
 	w := p.w
 	w.steps++
 	before := p.status()
-	if in.Kind == vsr.InInstalled {
+	switch in.Kind {
+	case vsr.InInstalled:
 		p.n.seen.install(p)
+	case vsr.InHello:
+		p.knows(in)
 	}
 	p.part.Handle(in, frame)
 	r := record{at: w.now, node: p.n.id, verb: verb, from: noNode, status: true, s: p.status()}

@@ -69,18 +69,18 @@ func (s *shadow) work(p *process, j *partition.Job) {
 		s.headers = append(s.headers, *h)
 	case partition.JobCut:
 		s.cuts++
-		s.cut(p, j.ID.Op)
+		s.cut(p, j.ID.Op, max(j.ID.Op, j.Top.Op))
 	}
 }
 
-// cut drops the ops above op.
-func (s *shadow) cut(p *process, op uint64) {
-	s.mayDrop(p, op)
+// cut drops the ops above op. Those from there up to top stay on record as damaged.
+func (s *shadow) cut(p *process, op, top uint64) {
+	s.mayDrop(p, top)
 	if op < s.head() {
 		s.headers = s.headers[:op+1-s.start]
 	}
 	s.written, s.durable = min(s.written, op), min(s.durable, op)
-	if op < s.acked.Op {
+	if top < s.acked.Op {
 		s.acked = vsr.ID{}
 		if h := s.at(op); h != nil {
 			s.acked = h.ID()
@@ -152,6 +152,8 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 		if s.cuts == 0 && s.holds(in.ID) {
 			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
 		}
+	case vsr.InTrimmed:
+		p.w.check.trims(p, in.ID.Op)
 	case vsr.InFilled:
 		p.w.cover.HolesFilled++
 	case vsr.InStateSaved:

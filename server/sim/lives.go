@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"rejoin/server/journal"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// knows notes which life of a peer speaks for it from now on, as this one has just been told.
+func (p *process) knows(in *vsr.Input) {
+	if q := p.w.nodes[in.Peer].life; q.alive() && q.incarnation == in.Incarnation {
+		p.peers[in.Peer] = q
+	}
+}
+
+// proven holds the first commit of an op: it rests on a quorum of lives that have vouched for it, as
+// far as its primary knows which lives are present. What a former life has acknowledged, the present
+// one may have forgotten.
+func (c *checker) proven(p *process, op uint64) {
+	safe := p.n.seen.written
+	if c.w.setup.synced {
+		safe = p.n.seen.durable
+	}
+	have := 0
+	if safe >= op {
+		have++
+	}
+	for _, q := range p.peers {
+		if q != nil && q.vouched >= op {
+			have++
+		}
+	}
+	if have < c.w.quorum() {
+		c.w.fail("S4", "replica %d commits op %d, for which %d of the lives that it knows as present have vouched", p.n.id, op, have)
+	}
+}
+
+// speaks holds what a replica says about the past: one that has forgotten what it acknowledged has no
+// vote, and nobody denies a committed op that it has vouched for.
+func (c *checker) speaks(p *process, m *vsr.Message) {
+	s := &p.n.seen
+	switch m.Kind {
+	case vsr.MsgPreVoteAck, vsr.MsgDoViewChange, vsr.MsgNotHeld:
+		if s.wiped {
+			c.w.fail("S7", "replica %d sends a %s and is wiped", p.n.id, m.Kind)
+		}
+	}
+	if h := c.at(m.Ack.Op); m.Kind == vsr.MsgNotHeld && h != nil && h.ID() == m.Ack && s.acked.Op >= m.Ack.Op {
+		c.w.fail("S7", "replica %d denies op %d, which it vouched for and which is committed", p.n.id, m.Ack.Op)
+	}
+}
+
+// trims holds what retention takes: nothing that a transfer under way still needs, unless the lease
+// would hold more than it may.
+func (c *checker) trims(p *process, start uint64) {
+	lease := p.part.Lease()
+	if lease == 0 || start <= lease {
+		return
+	}
+	left, end := int64(0), p.log().Written().Op
+	for op := start; op <= end; op++ {
+		if h := p.n.seen.at(op); h != nil {
+			left += wire.HeaderBytes + int64(h.BodyBytes)
+		}
+	}
+	if most := c.w.setup.retention + c.w.setup.lease; left <= most {
+		c.w.fail("lease", "replica %d trims what is below op %d, and a transfer needs op %d; %d bytes are left, it may keep %d", p.n.id, start, lease, left, most)
+	}
+}
+
+// keptToTheEnd holds what a disk has after the last power cut: all that its replica vouched for.
+func (n *node) keptToTheEnd(log *journal.Log, rec *journal.Recovered) {
+	op := n.seen.acked.Op
+	if op < rec.Start || rec.State.Wiped || n.w.cover.Rots > 0 {
+		return
+	}
+	if h, err := log.Header(op); err != nil || h.ID() != n.seen.acked {
+		n.w.fail("S7", "replica %d vouched for op %d, which its disk has lost: ops %d to %d are left, %v", n.id, op, rec.Start, rec.Held.Op, err)
+	}
+}
