@@ -89,6 +89,7 @@ type PacerProof struct {
 // not in it. The warm-up is left out.
 type LatenessProof struct {
 	P50Ns   *int64 `json:"p50_ns"`
+	P90Ns   *int64 `json:"p90_ns"`
 	P99Ns   *int64 `json:"p99_ns"`
 	P999Ns  *int64 `json:"p999_ns"`
 	MaxNs   *int64 `json:"max_ns"`

@@ -24,7 +24,7 @@ const (
 	canaryFactorMax    = 3.0 // disk and loopback
 	canarySamples      = 1_000
 	canaryTimeMax      = 2 * time.Second // a slow disk gives fewer samples
-	canaryFrames       = 30              // checksums of one round of arithmetic: about 0.1 ms
+	canaryFrames       = 100             // checksums of one round of arithmetic: 0.1 to 0.3 ms
 )
 
 // canariesIn are the canaries of a run whose folder lies in dir.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func goodSession(t *testing.T, demands string) (*session, *results.Summary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &session{scenario: s, loaded: true, ackedBeforeFaults: 10, system: &memorySystem{}, primaryFaults: 1,
+	r := &session{scenario: s, say: newProgress(io.Discard, true), loaded: true, ackedBeforeFaults: 10, system: &memorySystem{}, primaryFaults: 1,
 		proof:   results.Proof{Lateness: results.LatenessProof{Batches: 1000}},
 		outcome: loadgen.RunOutcome{StopNs: int64(10 * time.Second)}}
 	r.judge.Verified()

@@ -14,7 +14,7 @@ import (
 // proveLoad fills the proof with what the load itself tells of its generator and its machine.
 func (r *session) proveLoad(s *results.Summary, m *loadgen.Measurement, timeline *results.Timeline, all []results.Event) {
 	p, late := &r.proof, m.OwnLate(timeline)
-	p.Lateness = results.LatenessProof{P50Ns: late.QuantileNs(0.5), P99Ns: late.QuantileNs(0.99), P999Ns: late.QuantileNs(0.999), MaxNs: late.MaxNs(),
+	p.Lateness = results.LatenessProof{P50Ns: late.QuantileNs(0.5), P90Ns: late.QuantileNs(0.9), P99Ns: late.QuantileNs(0.99), P999Ns: late.QuantileNs(0.999), MaxNs: late.MaxNs(),
 		Batches: late.Count()}
 	p.Pacer.Mode = string(r.outcome.PacerMode)
 	if o := r.outcome.Overshoot; o != nil {

@@ -53,7 +53,7 @@ func (f recoverySources) told(kill int) results.RecoveryTimes {
 		return out
 	}
 	out.Started = between(from, f.first(kill, k.Node, results.KindNodeStart))
-	out.RoleKnown = between(from, f.first(kill, k.Node, results.KindRole))
+	out.RoleKnown = between(from, f.roleTold(kill))
 	own := f.timeline.ActivitiesOf(kill, f.activities)
 	repairs, transfers := results.TotalOf(results.Repair, own), results.TotalOf(results.Transfer, own)
 	if repairs.Count > 0 {
@@ -113,6 +113,27 @@ func (f recoverySources) first(kill int, source string, kind results.Kind) *int6
 		}
 	}
 	return found
+}
+
+// roleTold is the node's first word on its role after its restart, before any other fault: that may give it another one. A node that comes back
+// with the role it had before says nothing.
+func (f recoverySources) roleTold(kill int) *int64 {
+	at := f.first(kill, f.timeline.Kills[kill].Node, results.KindRole)
+	if at == nil {
+		return nil
+	}
+	restart := *f.timeline.Kills[kill].RestartNs
+	for _, k := range f.timeline.Kills {
+		if k.AtNs > restart && k.AtNs <= *at {
+			return nil
+		}
+	}
+	for _, s := range f.timeline.Stops {
+		if s.AtNs > restart && s.AtNs <= *at {
+			return nil
+		}
+	}
+	return at
 }
 
 // nextKillNs is when the node of a kill is killed again; the largest time if it is not.

@@ -25,6 +25,9 @@ func (r *session) tell(s results.Summary) {
 	for _, sentence := range lateTexts(s, r.scenario) {
 		p.line("%s", sentence)
 	}
+	for _, sentence := range proofTexts(r.proof) {
+		p.line("%s", sentence)
+	}
 	for _, k := range s.Kills {
 		p.line("%s", killText(k))
 	}
