@@ -213,6 +213,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", memoryScenario(t, "payload_bytes: 200000\n")}, "a batch holds at most 1048576"},
 		{[]string{"run", memoryScenario(t, "demands: {repair_ops_min: 5}")}, "repairs and transfers nothing"},
 		{[]string{"sim", "--seeds", "0"}, "--seeds 0 plays nothing"},
+		{[]string{"sim", "--switch", "HollowHat"}, "there is no such mistake; there are\n  InstallBelowHeardCommit"},
 		{[]string{"dump", root, "--max=-1"}, "--max -1"},
 		{[]string{"frobnicate"}, "unexpected argument"},
 		{[]string{"verify"}, "start one with bench run"},
@@ -264,6 +265,17 @@ func TestSim(t *testing.T) {
 	}
 	if got := failureCode(&sim.Failure{Property: "S4"}); got != results.ExitLoss {
 		t.Errorf("a broken promise of safety exits %d", got)
+	}
+}
+
+// TestSimSwitch: a mistake that is found ends with its property and exit code 1, one that is not with 0.
+func TestSimSwitch(t *testing.T) {
+	code, out := bench(t, "sim", "--switch", "HollowHead", "--seeds", "200")
+	if code != exitFound || !strings.HasPrefix(out, "S5\n") && !strings.Contains(out, "\nS5\n") || !strings.Contains(out, "--switch HollowHead --trace") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "sim", "--switch", "HollowHead", "--seed", "3"); code != 0 || !strings.Contains(out, "HollowHead is not found: every promise held in 1 runs") {
+		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
 

@@ -20,6 +20,7 @@ type simCommand struct {
 	Faults    string        `help:"Of the faults that the seed draws only these happen, by their numbers in the trace: 3,7,12. none: none does." placeholder:"LIST"`
 	LoadFor   time.Duration `help:"Faults and load end no later than this, in virtual time. Default: as drawn." placeholder:"DURATION"`
 	Clients   int           `help:"So many clients at most. Default: as drawn." placeholder:"N"`
+	Switch    []string      `help:"Every replica makes this mistake: is it found? See below for the names and the exit code." placeholder:"NAME"`
 	Without   []string      `help:"Mishaps that never happen: loss, twice, late (of messages), slow-sync." placeholder:"LIST"`
 }
 
@@ -35,11 +36,28 @@ Examples:
   bench sim --seeds 2000
   bench sim --for 2m
   bench sim --seed 28 --trace
-  bench sim --seed 28 --faults 3,7 --clients 1 --without loss,late`
+  bench sim --seed 28 --faults 3,7 --clients 1 --without loss,late
+  bench sim --switch HollowHead --seeds 2000
+
+With --switch the campaign tells whether the simulator finds a known mistake. It stops at the first seed that fails, prints the property
+and ends with exit code 1; exit code 0 says that the mistake was not found. The mistakes, none of which a node can be told to make:
+` + switchList()
 }
 
-// simSeeds are played when nothing is said.
-const simSeeds = 500
+// switchList is a line for each mistake.
+func switchList() string {
+	var b strings.Builder
+	for _, s := range sim.Switches() {
+		fmt.Fprintf(&b, "  %-24s %s\n", s.Name, s.Text)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Seeds that are played when nothing is said: to find a mistake more are needed.
+const (
+	simSeeds       = 500
+	simSwitchSeeds = 2000
+)
 
 // Run plays one seed or many.
 func (c *simCommand) Run(env *environment) error {
@@ -48,6 +66,9 @@ func (c *simCommand) Run(env *environment) error {
 		return err
 	}
 	first, count := max(c.Seed, 1), uint64(simSeeds)
+	if len(c.Switch) > 0 {
+		count = simSwitchSeeds
+	}
 	switch {
 	case c.Seeds != nil && *c.Seeds == 0:
 		return usage("--seeds 0 plays nothing; pass at least 1")
@@ -82,6 +103,9 @@ func (c *simCommand) options() (o sim.Options, err error) {
 	if err := o.Reduced.Validate(); err != nil {
 		return o, usage("%v", err)
 	}
+	if o.Switches = c.Switch; !sim.KnowsSwitches(c.Switch) {
+		return o, usage("--switch %s: there is no such mistake; there are\n%s", strings.Join(c.Switch, ","), switchList())
+	}
 	return o, nil
 }
 
@@ -110,13 +134,21 @@ func (c *simCommand) playTraced(env *environment, seed uint64, o sim.Options) er
 	report, err := sim.Run(seed, o)
 	var f *sim.Failure
 	if errors.As(err, &f) {
-		return &exitError{failureCode(err), errors.New(f.Summary())} // the end of the trace has just been printed
+		return &exitError{codeOf(err, o), errors.New(f.Summary())} // the end of the trace has just been printed
 	}
 	if err != nil {
 		return &exitError{failureCode(err), err}
 	}
 	fmt.Fprintf(env.out, "seed %d passes: %s\n%s\ntrace hash %016x\n", seed, report.Setup, wrapped(report.Coverage.String(), simLineRunes), report.TraceHash)
 	return nil
+}
+
+// codeOf is the exit code of a run that failed, which is what a run with a mistake is for.
+func codeOf(err error, o sim.Options) int {
+	if len(o.Switches) > 0 && errors.As(err, new(*sim.Failure)) {
+		return exitFound
+	}
+	return failureCode(err)
 }
 
 // failureCode is the exit code of a run that failed: what could not go on is stuck, everything else

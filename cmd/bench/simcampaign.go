@@ -52,6 +52,9 @@ func (c *simCampaign) run(env *environment) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.options.Switches) > 0 {
+		return c.found(env)
+	}
 	if c.failed != nil {
 		return &exitError{failureCode(c.failed), c.shrunk(env)}
 	}

@@ -92,7 +92,11 @@ func (s *Script) head(w *words, verb string) bool {
 	case "mute":
 		s.mute = append(s.mute, w.next("a property such as S5"))
 	case "replicas":
-		s.setup.replicas = int(w.number())
+		n := w.number()
+		if n != 1 && n != 3 && n != 5 {
+			w.back("1, 3 or 5")
+		}
+		s.setup.replicas = int(n)
 		c.Replicas = s.setup.replicas
 	case "pipeline":
 		c.PipelineOps = w.number()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"rejoin/server/vsr"
 )
@@ -217,7 +218,7 @@ func (w *words) seen() condition {
 	} else {
 		from := len(w.said)
 		f := w.filter()
-		what = fmt.Sprint(w.said[from:])
+		what = strings.Join(w.said[from:], " ")
 		count = func(r *scriptRun) (n uint64) {
 			for i := range r.sent {
 				if f.takes(&r.sent[i].m) {

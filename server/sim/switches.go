@@ -24,6 +24,12 @@ func Switches() []Switch {
 	return all
 }
 
+// KnowsSwitches tells whether each name is that of a switch.
+func KnowsSwitches(names []string) bool {
+	_, err := switched(names...)
+	return err == nil
+}
+
 // switched makes the set of the named mistakes.
 func switched(names ...string) (mistake.Set, error) {
 	var these []mistake.Mistake

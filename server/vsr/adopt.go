@@ -105,6 +105,7 @@ func (r *Replica) adoptOnward() {
 		return // committed ops of a later view have passed this one; its start_view will come
 	}
 	if r.asked.LogView < r.view {
+		r.hollow = hollow{}
 		r.save(r.view)
 	} else if r.errs(mistake.DuplicateStartViewCuts) && r.saved.LogView == r.view {
 		r.adopt = adoption{} // adopted again

@@ -60,7 +60,7 @@ func (r *Replica) onPreVote(m *Message) {
 	if m.Restarted && m.View == r.view && from == r.primary(r.view) && !r.lead.leading {
 		r.follow.missingNow = true
 	}
-	r.send(from, Message{Kind: MsgPreVoteAck, Round: m.Round, Missing: r.missing(), Head: r.log.top, Fit: r.fit()})
+	r.send(from, Message{Kind: MsgPreVoteAck, Round: m.Round, Missing: r.missing(), Head: r.voteTop(), Fit: r.fit()})
 }
 
 func (r *Replica) onPreVoteAck(m *Message) {
@@ -83,7 +83,7 @@ func (r *Replica) decideElection() {
 	if !e.running || r.saved.View != r.view {
 		return
 	}
-	e.answers[r.cfg.Self] = answer{given: true, missing: true, fit: r.fit(), view: r.view, logView: r.saved.LogView, top: r.log.top.Op}
+	e.answers[r.cfg.Self] = answer{given: true, missing: true, fit: r.fit(), view: r.view, logView: r.saved.LogView, top: r.voteTop().Op}
 	agreed, everyone, highest := 0, true, r.view
 	for i := range r.cfg.Replicas {
 		a := &e.answers[i]

@@ -11,7 +11,8 @@ import (
 // hollow is a head above ops that have not come. Only HollowHead makes one; else it is zero.
 type hollow struct {
 	head ID
-	ok   ID // the last op above it that is acknowledged
+	ok   ID     // the last op above it that is acknowledged
+	ops  []Slot // those that have not come, up to head
 }
 
 func (r *Replica) hollowed() bool { return r.hollow.head.Op > r.log.head.Op }
@@ -25,8 +26,30 @@ func (r *Replica) riseEarly() bool {
 	if !r.errs(mistake.HollowHead) || !a.named() || r.primary(r.view) == r.cfg.Self {
 		return false
 	}
-	r.hollow = hollow{head: a.end}
+	h := hollow{head: a.end}
+	for op := r.log.head.Op + 1; op <= a.end.Op; op++ {
+		s := a.slot(op)
+		if s == nil || !s.Known {
+			return false
+		}
+		h.ops = append(h.ops, *s)
+	}
+	r.hollow = h
 	return true
+}
+
+// hollowSlots lists what lies above commit as a vote does, with what has not come.
+func (r *Replica) hollowSlots() []Slot {
+	var slots []Slot
+	for op := r.log.commit.Op + 1; op <= r.log.head.Op; op++ {
+		slots = append(slots, Slot{Known: true, Header: *r.log.at(op)})
+	}
+	for _, s := range r.hollow.ops {
+		if s.Header.Op > r.log.head.Op {
+			slots = append(slots, s)
+		}
+	}
+	return slots
 }
 
 // prepareHollow takes an op that follows a hollow head, and one at or below it for a duplicate.
@@ -37,7 +60,8 @@ func (r *Replica) prepareHollow(h *Header) {
 	}
 	if h.Op == r.hollow.head.Op+1 && h.Parent == r.hollow.head.Sum {
 		r.keep(h)
-		r.hollow = hollow{head: h.ID(), ok: h.ID()}
+		r.hollow.head, r.hollow.ok = h.ID(), h.ID()
+		r.hollow.ops = append(r.hollow.ops, Slot{Known: true, Header: *h})
 	}
 }
 

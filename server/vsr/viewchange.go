@@ -55,7 +55,7 @@ func (r *Replica) setView(v uint64) {
 	r.view = v
 	r.change = viewChange{active: true, began: began, patience: patience}
 	r.election.running = false
-	r.adopt, r.hollow = adoption{}, hollow{}
+	r.adopt = adoption{}
 	r.dropKept()
 	r.suspectFresh()
 	r.save(r.asked.LogView)
@@ -108,7 +108,7 @@ func (r *Replica) repeatViewChange() {
 		r.broadcast(Message{Kind: MsgStartViewChange})
 		if c := &r.change; r.mayVote() && (!c.voted || r.tick%r.cfg.BeatTicks == 0) {
 			c.voted = true
-			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.log.top, Slots: r.voteSlots()})
+			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.voteTop(), Slots: r.voteSlots()})
 		}
 	}
 	r.send(primary, Message{Kind: MsgAskStartView})
@@ -118,8 +118,19 @@ func (r *Replica) repeatViewChange() {
 // pipeline. It is more only where damage took more than that; those ops are pulled first.
 func (r *Replica) mayVote() bool { return r.log.top.Op-r.log.commit.Op <= r.cfg.PipelineOps }
 
+// voteTop is the highest op that this replica's log may contain, as a vote tells it.
+func (r *Replica) voteTop() ID {
+	if r.hollowed() {
+		return r.hollow.head
+	}
+	return r.log.top
+}
+
 // voteSlots lists (commit, top]: the header of what is held, "damaged" for the rest.
 func (r *Replica) voteSlots() []Slot {
+	if r.hollowed() {
+		return r.hollowSlots()
+	}
 	l := &r.log
 	slots := make([]Slot, 0, l.top.Op-l.commit.Op)
 	for op := l.commit.Op + 1; op <= l.top.Op; op++ {
@@ -208,7 +219,7 @@ func (r *Replica) choose() {
 	if !r.mayVote() {
 		return
 	}
-	c.votes[r.cfg.Self] = vote{given: true, logView: r.saved.LogView, commit: r.log.commit, top: r.log.top, slots: r.voteSlots()}
+	c.votes[r.cfg.Self] = vote{given: true, logView: r.saved.LogView, commit: r.log.commit, top: r.voteTop(), slots: r.voteSlots()}
 	given, best, floor := 0, r.cfg.Self, ID{}
 	for i := range r.cfg.Replicas {
 		v := &c.votes[i]

@@ -61,7 +61,7 @@ func (p *pulls) settle(l *Liveness, replica uint8, s *vsr.Status) {
 	}
 	switch {
 	case p.round == 0 || p.hole:
-	case p.finished:
+	case p.finished && !(p.offered && !p.staged && s.Head.Op == p.head): // else nothing of it was taken
 		if p.useless++; p.useless >= UselessMax {
 			l.Fail("P3", "replica %d has finished %d pulls, the last up to op %d, and commit is %d as before", replica, p.useless, p.target, s.Commit.Op)
 		}
@@ -91,10 +91,11 @@ func (l *Liveness) Delivered(m *vsr.Message, s *vsr.Status) {
 	case m.Kind == vsr.MsgTable: // the whole chain up to Head
 		p.target = m.Head.Op
 		p.offered = p.offered || m.Head.Op > s.Commit.Op && m.Head.Op <= committed
+	case !p.staged && m.Header.Op == s.Head.Op+1: // it connects
+		p.finished = p.finished || m.Header.Op >= p.target
+		p.offered = p.offered || m.Header.Op > s.Commit.Op && m.Header.Op <= committed
 	case m.Header.Op >= p.target:
 		p.finished = true
-	case !p.staged && m.Header.Op == s.Head.Op+1: // it connects
-		p.offered = p.offered || m.Header.Op > s.Commit.Op && m.Header.Op <= committed
 	}
 	p.count(l, m, s)
 }
