@@ -234,3 +234,16 @@ func TestMessagesOfAnOlderIncarnation(t *testing.T) {
 	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: h.ID()}) // says the first one
 	g.want(1, 1, 20, 21)
 }
+
+// A replica that has forgotten what it acknowledged cannot start the view that is its own: it must not
+// tell the others that it is about to.
+func TestWipedDoesNotAnnounceItsView(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 2, State{View: 1, LogView: 1, Wiped: true}, c, 1)
+	g.step(Input{Kind: InMessage, Msg: Message{Kind: MsgStartViewChange, From: 1, To: 2, Incarnation: incarnation(1), View: 2, LogView: 1}})
+	g.sent = nil
+	g.tick(100)
+	if beats := g.take(MsgBeat); len(beats) != 0 {
+		t.Errorf("announced view 2 %d times", len(beats))
+	}
+}
