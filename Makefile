@@ -9,7 +9,7 @@ GOBUILD := go build -buildvcs=auto -o
 # tests that have goroutines of their own run there: `make test` runs all of them without it.
 RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin sim clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -44,8 +44,20 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
 
-sim: build ## simulate 2,000 seeds; print the first that breaks a promise
-	$(BENCH) sim --seeds 2000
+# What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
+SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal
+
+sim: ## simulate kept and new seeds for FOR=2m; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
+	@mkdir -p bin
+	go build -cover -coverpkg=$(SIM_COVER) -o bin/bench-sim ./cmd/bench
+	rm -rf bin/sim-coverage && mkdir bin/sim-coverage
+	GOCOVERDIR=bin/sim-coverage bin/bench-sim sim --for $(or $(FOR),2m)
+	go tool covdata textfmt -i=bin/sim-coverage -o bin/sim-coverage/profile
+	go test ./server/sim -count=1 -v -run '^TestCampaignCovers$$' -sim.coverage=$(CURDIR)/bin/sim-coverage/profile
+	go test ./server/sim -count=1 -timeout 0 -run '^TestFreshProcesses$$' -sim.same=$(or $(SAME),200)
+
+mutants: ## let the simulator find each mutant of server/sim/mutants within SEEDS=2000 seeds; print the table of docs/simulator.md
+	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),2000)
 
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
 	@if [ -x $(BENCH) ] && [ -d results ]; then $(BENCH) clean --all --data; fi
