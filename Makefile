@@ -9,7 +9,7 @@ GOBUILD := go build -buildvcs=auto -o
 # tests that have goroutines of their own run there: `make test` runs all of them without it.
 RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin profile sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -28,7 +28,8 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go vet ./...
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
-	go test -race -skip 'Planted|Misses|ListClean' ./cmd/bench
+	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
+	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun' ./cmd/bench
 	go vet -tags browser ./plots/report/browsertest
 	go test -tags browser -v ./plots/report/browsertest
 
@@ -43,6 +44,9 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
+
+profile: build ## run SCENARIO=steady and say where its profiles and flame graphs are; MODE=mem, mutex, block, trace, flight … adds more
+	$(BENCH) run $(or $(SCENARIO),steady) $(if $(MODE),--profile $(MODE))
 
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal

@@ -101,7 +101,8 @@ func Compare(base, changed Side, value string) (*Diff, error) {
 		d.Functions = append(d.Functions, f)
 	}
 	slices.SortFunc(d.Functions, func(a, b FunctionCosts) int {
-		return cmp.Or(cmp.Compare(d.weight(b.Flat), d.weight(a.Flat)), cmp.Compare(d.weight(b.Cum), d.weight(a.Cum)), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(cmp.Compare(d.weight(b.Flat), d.weight(a.Flat)), cmp.Compare(d.weight(b.Cum), d.weight(a.Cum)),
+			cmp.Compare(b.Samples.New, a.Samples.New), cmp.Compare(a.Function, b.Function))
 	})
 	d.Notes = notes(base, changed)
 	return d, nil

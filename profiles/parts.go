@@ -44,6 +44,9 @@ var rolesCompared = []string{results.RolePrimary, results.RoleBackup, results.Ro
 func Parts(all []*Profile) (map[Part]Side, error) {
 	groups := map[Part][]*Profile{}
 	for _, p := range all {
+		if p.subtracted() { // told here: what was taken away may have no role, and would be lost below
+			return nil, ErrSubtracted
+		}
 		if len(p.meta.Windows) == 0 {
 			part := Part{Kind: p.Kind()}
 			groups[part] = append(groups[part], p)

@@ -180,3 +180,31 @@ func (x *profileIndex) addLives(mode profiles.Mode) {
 		x.entries = append(x.entries, e)
 	}
 }
+
+// profileTexts say where the profiles are, and how to open the one that people look at first.
+func (r *session) profileTexts() []string {
+	entries, err := r.folder.ReadProfileIndex()
+	if err != nil {
+		return nil
+	}
+	files, pages, first := 0, 0, ""
+	for _, e := range entries {
+		if e.File != nil {
+			files++
+		}
+		if e.HTML != nil {
+			pages++
+		}
+		if e.File != nil && e.Phase == results.Steady && e.Kind == string(profiles.CPU) && (first == "" || e.Role == results.RolePrimary) {
+			first = filepath.Join(r.folder.Profiles(), filepath.FromSlash(*e.File))
+		}
+	}
+	if files == 0 {
+		return []string{fmt.Sprintf("profiles: none (%s); %s says why", r.profiling, r.folder.ProfileIndex())}
+	}
+	texts := []string{fmt.Sprintf("profiles: %s, %s in %s", counted(int64(files), "file"), counted(int64(pages), "flame graph"), r.folder.Profiles())}
+	if first != "" {
+		texts = append(texts, fmt.Sprintf("profiles: open %s, or go tool pprof -http=: %s", strings.TrimSuffix(first, ".pb.gz")+".html", first))
+	}
+	return texts
+}

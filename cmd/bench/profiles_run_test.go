@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,26 +13,27 @@ import (
 	"rejoin/results"
 )
 
-// killScenario is a load on real nodes in which the primary is killed: many small batches, so that a few seconds give every process 100
-// samples.
+// killScenario is a load on real nodes in which the primary is killed: as many small batches as a machine may just do, so that a few
+// seconds give every process 100 samples.
 const killScenario = `name: profiled
 batch_messages: 10
 payload_bytes: 64
-messages_per_s: 24000
+messages_per_s: 36000
+overload: true
 warmup: 500ms
-duration: 9s
+duration: 6s
 quiet_max: 30s
 cluster: {segment_bytes: 16777216}
 faults:
-  - {at: 5s, kill: primary, restart_after: 500ms}
-demands: {acked_share_min: 0.5, late_p99_max: 10s}
+  - {at: 3500ms, kill: primary, restart_after: 500ms}
+demands: {late_p99_max: 10s}
 `
 
 // TestProfilesOfARunWithAKill drives real nodes, kills one in the middle of a window, and reads what is there with the tools that people
 // will use.
 func TestProfilesOfARunWithAKill(t *testing.T) {
 	if testing.Short() {
-		t.Skip("drives real nodes for 9 s")
+		t.Skip("drives real nodes for 6 s")
 	}
 	root := t.TempDir()
 	scenario := filepath.Join(root, "profiled.yaml")
@@ -53,7 +52,6 @@ func TestProfilesOfARunWithAKill(t *testing.T) {
 	t.Run("events", func(t *testing.T) { checkProfileEvents(t, folder) })
 	t.Run("pprof", func(t *testing.T) { checkWithPprof(t, folder) })
 	t.Run("trace", func(t *testing.T) { checkFlights(t, folder) })
-	t.Run("compare", func(t *testing.T) { compareWithItself(t, folder) })
 }
 
 // checkIndex holds the index against the files: a line for each source and phase, every file named and readable.
@@ -62,7 +60,8 @@ func checkIndex(t *testing.T, folder results.Folder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, named := map[string]int{}, map[string]bool{"index.json": true, "windows": true}
+	steady, lines := int64(0), map[string]int{}
+	named := map[string]bool{"index.json": true, "windows": true}
 	for _, e := range entries {
 		if e.Kind == string(profiles.CPU) {
 			lines[e.Source]++
@@ -79,9 +78,21 @@ func checkIndex(t *testing.T, folder results.Folder) {
 		if e.File == nil && e.Note == "" {
 			t.Errorf("%+v has no file and does not say why", e)
 		}
-		if e.Kind == string(profiles.CPU) && e.Phase == results.Steady && (e.File == nil || e.HTML == nil || e.Samples < 100 || e.SecondsCovered < 1 || e.AckedMessages == 0) {
+		if e.Kind != string(profiles.CPU) {
+			continue
+		}
+		if enough := e.Samples >= 100; (e.File != nil) != enough || (e.HTML != nil) != enough || strings.Contains(e.Note, "no data") == enough {
 			t.Errorf("%+v", e)
 		}
+		if e.Phase == results.Steady {
+			steady += e.Samples
+			if e.Samples == 0 || e.SecondsCovered < 1 || e.AckedMessages == 0 {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if steady < 100 {
+		t.Errorf("%d samples of all processes in the steady phase", steady)
 	}
 	for _, source := range []string{"n0", "n1", "n2", results.SourceGenerator} {
 		if lines[source] != 4 { // warmup, steady, outage, catchup
@@ -167,65 +178,5 @@ func checkFlights(t *testing.T, folder results.Folder) {
 	dump, err := exec.Command(trace, "-d=parsed", filepath.Join(folder.Profiles(), *entries[0].File)).Output()
 	if err != nil || bytes.Count(dump, []byte("\n")) < 1000 || !bytes.Contains(dump, []byte("GoCreate")) && !bytes.Contains(dump, []byte("StateTransition")) {
 		t.Errorf("%s: %v, %d bytes: %.300s", *entries[0].File, err, len(dump), dump)
-	}
-}
-
-// compareWithItself: no difference, files that pprof subtracts, and words for what does not fit.
-func compareWithItself(t *testing.T, folder results.Folder) {
-	dir := t.TempDir()
-	var out bytes.Buffer
-	c, err := compareProfiles(&out, []string{folder.Dir}, []string{folder.Dir}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, role := range []string{results.RolePrimary, results.RoleBackup, results.RoleGenerator} {
-		i := slices.IndexFunc(c.Parts, func(p comparedPart) bool { return p.Phase == results.Steady && p.Role == role })
-		if i < 0 {
-			t.Fatalf("no part of role %s: %s", role, out.String())
-		}
-		p := c.Parts[i]
-		for _, f := range p.Diff.Functions {
-			if f.Flat.PerMessage.Difference() != 0 || f.Flat.PerSecond.Difference() != 0 || !f.Chance {
-				t.Fatalf("a run differs from itself: %+v", f)
-			}
-		}
-		page, err := os.ReadFile(p.DiffPerMessage)
-		if err != nil || !bytes.Contains(page, []byte("</html>")) {
-			t.Error(err)
-		}
-	}
-	words := strings.Fields(c.Parts[0].Commands[0])
-	base, changed := words[len(words)-2], words[len(words)-1]
-	if top, err := exec.Command(goTool(t, "pprof"), "-top", "-diff_base", base, changed).CombinedOutput(); err != nil || !bytes.Contains(top, []byte("accounting for 0, 0%")) {
-		t.Errorf("%v: %s", err, top)
-	}
-	subtracted := filepath.Join(dir, "subtracted.pb.gz")
-	if text, err := exec.Command(goTool(t, "pprof"), "-proto", "-output", subtracted, "-diff_base", filepath.Join(folder.Profiles(), "generator-cpu-steady.pb.gz"), changed).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	none := results.Folder{Dir: t.TempDir()}
-	if err := none.WriteRun(results.Run{Status: results.StatusFinished, Found: results.Found{Race: true}, Asked: results.Asked{Profiling: results.Profiling{Mode: profileNone}}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, refusal := range []struct {
-		b     string
-		is    error
-		words string
-	}{
-		{subtracted, profiles.ErrSubtracted, "already a difference"},
-		{none.Dir, nil, "B ran without a profiler"},
-		{filepath.Join(dir, "missing.pb.gz"), os.ErrNotExist, "missing.pb.gz"},
-		{filepath.Join(folder.Profiles(), "generator-cpu-steady.pb.gz"), profiles.ErrUnlike, "A has [cpu, steady, primary"},
-	} {
-		a := folder.Dir
-		if refusal.is != nil {
-			a = changed
-		}
-		if _, err := compareProfiles(io.Discard, []string{a}, []string{refusal.b}, dir); err == nil || refusal.is != nil && !errors.Is(err, refusal.is) || !strings.Contains(err.Error(), refusal.words) {
-			t.Errorf("%s: %v, want %q", refusal.b, err, refusal.words)
-		}
-	}
-	if _, err := compareProfiles(io.Discard, []string{none.Dir}, []string{none.Dir}, dir); !errors.Is(err, errNotProfiled) {
-		t.Errorf("none on both sides: %v", err)
 	}
 }

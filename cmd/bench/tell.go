@@ -31,6 +31,9 @@ func (r *session) tell(s results.Summary) {
 	for _, k := range s.Kills {
 		p.line("%s", killText(k))
 	}
+	for _, sentence := range r.profileTexts() {
+		p.line("%s", sentence)
+	}
 	p.always("%s (exit code %d): %s", s.Verdict, s.ExitCode, r.folder.Dir)
 	for _, reason := range s.Reasons {
 		p.always("  because %s", reason)
