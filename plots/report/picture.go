@@ -64,10 +64,10 @@ func jumpsOf(t *results.Timeline, endMs float64) []jump {
 			}
 		}
 		from := max(msOf(k.AtNs-int64(time.Second)), 0)
-		if from >= endMs || len(out) == jumpsMax {
+		if k.AtNs < 0 || from >= endMs || len(out) == jumpsMax {
 			continue
 		}
-		out = append(out, jump{from, min(msOf(to), endMs), fmt.Sprintf("%s killed, %s", k.Node, atText(k.AtNs))})
+		out = append(out, jump{from, min(msOf(to), endMs), fmt.Sprintf("%s killed at %.1f s", k.Node, float64(k.AtNs)/1e9)})
 	}
 	return out
 }

@@ -70,20 +70,17 @@ var judgementClasses = map[results.Judgement]string{
 }
 
 func checksTable(checks []results.Check) table {
-	t := table{ID: "checks", Caption: "Each figure, its budget, and what it came to.", Columns: append(append(words("what"), numbers("figure", "budget")...), words("judgement")...)}
+	t := table{ID: "checks", Caption: "Each figure, its budget, and what it came to.", Columns: append(append(words("what"), numbers("figure", "budget")...), column{"judgement", "judged"}, column{Text: "why"})}
 	for _, c := range checks {
 		judged := judgementTexts[c.Judgement]
 		if judged == "" {
 			judged = string(c.Judgement)
 		}
-		if c.Reason != "" {
-			judged += ": " + c.Reason
-		}
 		figure := noData
 		if c.Value != nil {
 			figure = inUnit(*c.Value, c.Unit)
 		}
-		t.addIn(judgementClasses[c.Judgement], c.What, figure, relationText(c.Relation)+" "+inUnit(c.Budget, c.Unit), judged)
+		t.addIn(judgementClasses[c.Judgement], c.What, figure, relationText(c.Relation)+" "+inUnit(c.Budget, c.Unit), judged, c.Reason)
 	}
 	if len(checks) == 0 {
 		t.Empty = "no data: nothing was checked"
@@ -131,7 +128,7 @@ func booksOf(s *results.Summary) results.BooksProof {
 
 // booksTable is the sum that must come out even.
 func booksTable(b results.BooksProof) table {
-	t := table{ID: "books", Caption: "Every offered batch ends as acknowledged, unknown or failed.", Columns: append(words("batches"), numbers("count")...)}
+	t := table{ID: "books", Caption: "Every offered batch ends as acknowledged, unknown or failed.", Columns: append(words("batches"), column{"count", "number judged"})}
 	if b.Asked > 0 {
 		t.add("asked by the timetable", axis.CountText(b.Asked))
 	}

@@ -17,7 +17,7 @@ func secondsTable(p *stage) table {
 	for _, panel := range p.Panels {
 		for _, s := range panel.Series {
 			all = append(all, s)
-			t.Columns = append(t.Columns, column{Text: columnText(panel.ID, s.Label), Number: true})
+			t.Columns = append(t.Columns, column{Text: columnText(panel.ID, s.Label), Class: "number"})
 		}
 	}
 	if len(all) == 0 {

@@ -12,8 +12,8 @@ type table struct {
 
 type column struct {
 	Text string
-	// Number sets the column to the right.
-	Number bool
+	// Class of its cells: "number" sets them to the right, "judged" gives them the colour of their row.
+	Class string
 }
 
 type row struct {
@@ -34,7 +34,7 @@ func words(names ...string) []column {
 func numbers(names ...string) []column {
 	var out []column
 	for _, n := range names {
-		out = append(out, column{Text: n, Number: true})
+		out = append(out, column{Text: n, Class: "number"})
 	}
 	return out
 }

@@ -243,7 +243,7 @@
 
   // Flame graphs are packed pages; each opens in a frame that can reach nothing outside itself.
   async function unpack(id) {
-    const packed = atob(document.getElementById(id).textContent.trim());
+    const packed = atob(document.getElementById(id).textContent.trim().replace(/-/g, "+").replace(/_/g, "/"));
     const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }

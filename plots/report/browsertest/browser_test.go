@@ -3,10 +3,13 @@
 package browsertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"image/color"
+	"image/png"
 	"net/url"
 	"os"
 	"os/exec"
@@ -78,8 +81,14 @@ type tab struct {
 	requests []string
 }
 
-// open loads a file in a tab of its own.
+// open loads a file in a tab of its own and waits until its script has run.
 func open(t *testing.T, browser context.Context, file string, s screen) *tab {
+	t.Helper()
+	return openUntil(t, browser, file, s, "html.scripted")
+}
+
+// openUntil loads a file and waits for an element.
+func openUntil(t *testing.T, browser context.Context, file string, s screen, selector chromedp.CSS) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
@@ -107,7 +116,7 @@ func open(t *testing.T, browser context.Context, file string, s screen) *tab {
 	_, runtimeErr := chromedp.Call(ctx, runtime.Enable, cdp.Empty{})
 	_, mediaErr := chromedp.Call(ctx, emulation.SetEmulatedMedia, media)
 	err = errors.Join(networkErr, logErr, runtimeErr, mediaErr, chromedp.Do(ctx, chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(address),
-		chromedp.WaitReady(chromedp.CSS("html.scripted"))))
+		chromedp.WaitReady(selector)))
 	if err != nil {
 		t.Fatalf("open %s: %v", file, err)
 	}
@@ -154,23 +163,51 @@ func eval[T any](t *testing.T, tb *tab, expression string) T {
 	return out
 }
 
-// waitFor polls a condition in the page until it holds; the tab's timeout bounds it.
+// waitFor looks at each frame whether a condition holds; the tab's timeout bounds it. chromedp's own way makes a function of text, which the
+// page's policy forbids.
 func waitFor(t *testing.T, tb *tab, condition string) {
 	t.Helper()
-	if err := chromedp.Do(tb.ctx, chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingTimeout(10*time.Second))); err != nil {
-		t.Fatalf("wait for %s: %v", condition, err)
+	eval[bool](t, tb, "new Promise((done) => { const look = () => ("+condition+" ? done(true) : requestAnimationFrame(look)); look(); })")
+}
+
+// waitForColours takes pictures of an element until it shows that many colours; the tab's timeout bounds it.
+func waitForColours(t *testing.T, tb *tab, selector chromedp.CSS, least int) {
+	t.Helper()
+	for {
+		shot, err := chromedp.Run(tb.ctx, chromedp.Screenshot(selector))
+		if err != nil {
+			t.Fatalf("wait for %d colours in %s: %v", least, selector, err)
+		}
+		picture, err := png.Decode(bytes.NewReader(shot))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[color.Color]bool{}
+		for y := picture.Bounds().Min.Y; y < picture.Bounds().Max.Y; y++ {
+			for x := picture.Bounds().Min.X; x < picture.Bounds().Max.X; x++ {
+				if r, g, b, _ := picture.At(x, y).RGBA(); max(r, g, b)-min(r, g, b) > 0x1000 { // no gray of text
+					seen[picture.At(x, y)] = true
+				}
+			}
+		}
+		if len(seen) >= least {
+			return
+		}
 	}
 }
 
-// shoot keeps a picture of what is in view.
+// shoot keeps a picture of what is in view if asked to.
 func (tb *tab) shoot(t *testing.T, name string) {
 	t.Helper()
-	png, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
+	if *shotsDir == "" {
+		return
+	}
+	shot, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
 	if err == nil {
 		err = os.MkdirAll(*shotsDir, 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(*shotsDir, name+".png"), png, 0o644)
+		err = os.WriteFile(filepath.Join(*shotsDir, name+".png"), shot, 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
