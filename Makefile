@@ -9,7 +9,7 @@ GOBUILD := go build -buildvcs=auto -o
 # tests that have goroutines of their own run there: `make test` runs all of them without it.
 RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin profile sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin profile compare ab sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -47,6 +47,14 @@ primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the pr
 
 profile: build ## run SCENARIO=steady and say where its profiles and flame graphs are; MODE=mem, mutex, block, trace, flight … adds more
 	$(BENCH) run $(or $(SCENARIO),steady) $(if $(MODE),--profile $(MODE))
+
+compare: build ## compare runs: make compare A=RUN B=RUN, or A='PATTERN' B='PATTERN'
+	@test -n "$(A)" -a -n "$(B)" || { echo "name both sides: make compare A=RUN B=RUN; bin/bench list shows runs, bin/bench compare --help more"; exit 2; }
+	$(BENCH) compare --a '$(A)' --b '$(B)' $(ARGS)
+
+ab: build ## compare the working tree with a revision: make ab REV=main; eight interleaved pairs of runs, about ten minutes
+	@test -n "$(REV)" || { echo "name a revision: make ab REV=HEAD, or a branch or commit"; exit 2; }
+	$(BENCH) ab '$(REV)' $(ARGS)
 
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal

@@ -21,6 +21,8 @@ type commandLine struct {
 	Run     runCommand     `cmd:"" help:"Run a scenario end to end: start nodes, drive load, kill nodes, verify every replica, draw, judge."`
 	Verify  verifyCommand  `cmd:"" help:"Check a run's ledger once more against its nodes' data directories."`
 	Report  reportCommand  `cmd:"" help:"Write a run's report.html and plots once more, from its folder."`
+	Compare compareCommand `cmd:"" help:"Hold runs against runs: latency, throughput, recovery and cost, with tests that say what differs."`
+	Ab      abCommand      `cmd:"" help:"Build another revision, run both in turn, and compare."`
 	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
@@ -39,7 +41,7 @@ Begin with
     bench list     its verdict; open results/latest/report.html
 
 Exit codes: 0 pass, 1 a demand of the scenario was missed, 2 usage, 3 loss, duplication, reordering or divergence, 4 stuck,
-5 invalid (generator, machine or sample too weak to tell), 7 a simulation that met too little, 130 interrupted.`
+5 invalid (generator, machine or sample too weak to tell), 6 a comparison beyond its bound, 7 a simulation that met too little, 130 interrupted.`
 
 // environment is what a command gets from main.
 type environment struct {

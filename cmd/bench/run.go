@@ -17,6 +17,7 @@ type runCommand struct {
 	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`
 	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0, the default, draws one and prints it." placeholder:"N"`
 	From     string       `help:"Repeat a run by its run.json: a folder, its name, or latest. Other flags override." placeholder:"RUN"`
+	Repeat   int          `help:"Run it so many times, each in a process and a folder of its own, and sum up: medians with intervals, over kills for recovery." default:"1" placeholder:"N"`
 	Keep     bool         `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
 	Profile  string       `help:"Profile harness and nodes also by mem, mutex, block, trace, goroutine or clock; flight: keep the nodes' last seconds of trace; cpu: CPU time over the whole life instead of by phase; none: no profiler at all. Default: CPU time by phase." placeholder:"MODE[,flight]"`
 
@@ -45,7 +46,11 @@ Examples:
   bench run steady --rate 60000         no faults, twice the load
   bench run quick --target memory       tries the harness without a cluster
   bench run --from latest               the last run again, same seed
+<<<<<<< HEAD
   bench run quick --print               what quick means in full
+=======
+  bench run quick --repeat 5            five runs, and medians over 15 kills
+>>>>>>> c1cac2b (bench: compare runs, try a revision against the working tree, repeat a scenario)
 
 Ctrl-C stops the nodes, writes and draws what is known, and exits 130; a second one ends at once.`
 }
@@ -66,6 +71,9 @@ func (c *runCommand) Run(env *environment) error {
 	profiling, err := parseProfiling(c.Profile)
 	if err != nil {
 		return usage("%w", err)
+	}
+	if c.Repeat != 1 {
+		return c.repeat(env, s.Name, seed)
 	}
 	run, err := newSession(env, c, s, seed, profiling)
 	if err != nil {
@@ -113,16 +121,23 @@ func (c *runCommand) asked(env *environment) (s Scenario, seed uint64, leftOut [
 		seed = c.Seed
 	}
 	for seed == 0 {
-		var b [8]byte
-		if _, err := rand.Read(b[:]); err != nil {
-			return s, 0, nil, fmt.Errorf("draw a seed: %w", err)
+		if seed, err = drawSeed(); err != nil {
+			return s, 0, nil, err
 		}
-		seed = binary.LittleEndian.Uint64(b[:]) >> 16 // short enough to type
 	}
 	if err := s.validate(); err != nil {
 		return s, 0, nil, fmt.Errorf("scenario %s with these flags: %w", s.Name, err)
 	}
 	return s, seed, leftOut, nil
+}
+
+// drawSeed is short enough to type; 0, which means none, is possible.
+func drawSeed() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw a seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]) >> 16, nil
 }
 
 func (c *runCommand) base(env *environment) (Scenario, uint64, error) {

@@ -26,6 +26,7 @@ func fingerprint(r Run) []fact {
 		{"file system", f.FileSystem},
 		{"Go", f.GoVersion},
 		{"race detector", onOff(f.Race)},
+		{"profilers", a.Profiling.Mode},
 		{"target", a.Target},
 		{"nodes", positive(a.Nodes)},
 		{"producers", positive(a.Producers)},

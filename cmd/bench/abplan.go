@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rejoin/results"
+	"rejoin/results/compare"
+)
+
+// abPlan is ab.json: what `bench ab` was asked for and what it has done so far. It is written anew after each run, so that what is done when
+// somebody stops it can still be compared.
+type abPlan struct {
+	SchemaVersion int       `json:"schema_version"`
+	CreatedAt     time.Time `json:"created_at"`
+	Scenario      string    `json:"scenario"`
+	Arguments     []string  `json:"arguments"` // of every run, beside its seed
+	Pairs         int       `json:"pairs"`
+	// Order is the order of the runs, such as "ABBA"; it is fixed before the first.
+	Order string `json:"order"`
+	// Seed of the first pair; both runs of a pair have the same, the next pair one more.
+	Seed uint64  `json:"seed"`
+	A    abBuild `json:"a"`
+	B    abBuild `json:"b"`
+	Runs []abRun `json:"runs"`
+}
+
+// abBuild is one of the two builds.
+type abBuild struct {
+	Label  string   `json:"label"`
+	Commit string   `json:"commit"`
+	Dirty  bool     `json:"dirty"`
+	Flags  []string `json:"flags"` // of go build
+}
+
+// abRun is a run that has ended.
+type abRun struct {
+	Pair int    `json:"pair"` // from 0
+	Side string `json:"side"` // A, B
+	// Folder is relative to the plan's; empty if the run made none.
+	Folder   string `json:"folder"`
+	ExitCode int    `json:"exit_code"`
+}
+
+const planFile = "ab.json"
+
+func (p abPlan) write(dir string) error {
+	p.SchemaVersion = compare.SchemaVersion
+	if p.Runs == nil {
+		p.Runs = []abRun{}
+	}
+	return results.WriteJSON(filepath.Join(dir, planFile), p)
+}
+
+const planBytesMax = 1 << 20
+
+func readPlan(dir string) (abPlan, error) {
+	var p abPlan
+	path := filepath.Join(dir, planFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("%s is one run, or none: name two runs, or a folder that bench ab wrote (with %s in it)", dir, planFile)
+	}
+	if err != nil {
+		return p, fmt.Errorf("read plan: %w", err)
+	}
+	if info.Size() > planBytesMax {
+		return p, fmt.Errorf("read %s: larger than %d bytes", path, planBytesMax)
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("read %s: %w", path, err)
+	}
+	if p.SchemaVersion != compare.SchemaVersion {
+		return p, fmt.Errorf("read %s: schema version %d, this bench reads %d", path, p.SchemaVersion, compare.SchemaVersion)
+	}
+	return p, nil
+}
+
+// options are the whole pairs of a plan; a pair with a run that is no evidence is left out and named.
+func (p abPlan) options(dir string) (compare.Options, error) {
+	o := compare.Options{Paired: true, SameCommand: true, LabelA: p.A.Label, LabelB: p.B.Label}
+	type sides struct{ a, b *compare.Run }
+	pairs := make([]sides, p.Pairs)
+	for _, r := range p.Runs {
+		if r.Pair < 0 || r.Pair >= p.Pairs || !filepath.IsLocal(r.Folder) {
+			continue
+		}
+		run, err := compare.Load(results.Folder{Dir: filepath.Join(dir, r.Folder)})
+		if err != nil {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("pair %d is left out: %v", r.Pair+1, err))
+			continue
+		}
+		if why := run.NoEvidence(); why != "" {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("pair %d is left out: run %s of %s %s", r.Pair+1, run.Name, r.Side, why))
+			continue
+		}
+		if r.Side == "A" {
+			pairs[r.Pair].a = &run
+		} else {
+			pairs[r.Pair].b = &run
+		}
+	}
+	for _, s := range pairs {
+		if s.a != nil && s.b != nil {
+			o.A, o.B = append(o.A, *s.a), append(o.B, *s.b)
+		}
+	}
+	if len(o.A) == 0 {
+		return o, fmt.Errorf("no pair of %s came to its end, so there is nothing to compare", dir)
+	}
+	return o, nil
+}
+
+// abOrder is A and B in turn, the first of a pair alternating: what drifts steadily meets both alike.
+func abOrder(pairs int) string {
+	order := ""
+	for i := range pairs {
+		order += []string{"AB", "BA"}[i%2]
+	}
+	return order
+}

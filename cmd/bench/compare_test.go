@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rejoin/results"
+	"rejoin/results/compare"
+)
+
+// writtenRun writes a run folder of a healthy run whose latencies and costs are factor times the usual.
+func writtenRun(t *testing.T, root string, at time.Time, factor float64, change func(*results.Run, *results.Summary)) results.Folder {
+	t.Helper()
+	folder, err := results.Create(root, "builtin", "steady", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := func(v float64) *int64 { return new(int64(v * factor)) }
+	run := results.Run{Status: results.StatusFinished, StartedAt: at, Asked: results.Asked{Target: "builtin", ScenarioName: "steady",
+		Scenario: json.RawMessage(`{"name":"steady","duration":"20s"}`), Nodes: 3, Producers: 12, BatchMessages: 100, PayloadBytes: 256, MessagesPerS: 30_000},
+		Found: results.Found{Cores: 4, Arch: "amd64", CPU: "A", Kernel: "6.1", FileSystem: "ext4", GoVersion: "go1.26", Commit: "c0ffee"}}
+	s := results.Summary{Verdict: results.Pass, Target: "builtin", Scenario: "steady", OfferedBatches: 4500, AckedBatches: 4500, BatchesPerS: 300,
+		MeasuredNs: 15e9, Cost: results.Cost{NodesCPUNs: ns(9e9), AckedMessages: 450_000},
+		LatencyNs: map[string]results.Quantiles{"steady": {P50: ns(8.6e5), P90: ns(1.2e6), P99: ns(1.9e6), Max: ns(4e6), Count: 4500}}}
+	if change != nil {
+		change(&run, &s)
+	}
+	if err := folder.WriteRun(run); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.WriteSummary(s); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.WriteBench(run, s); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// writtenPairs writes n pairs in turn; B is factor times A. The names stand in the order of the command line.
+func writtenPairs(t *testing.T, root string, n int, factor float64, changeB func(*results.Run, *results.Summary)) []string {
+	t.Helper()
+	var names []string
+	for i := range n {
+		at := time.Date(2026, 1, 2, 3, 2*i, 0, 0, time.UTC)
+		noise := 1 + 0.01*float64(i%3)
+		names = append(names, writtenRun(t, root, at, noise, nil).Name(), writtenRun(t, root, at.Add(time.Minute), noise*factor, changeB).Name())
+	}
+	return names
+}
+
+// TestCompareExitCodes (trap 39): one for each code.
+func TestCompareExitCodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		factor  float64
+		pairs   int
+		changeB func(*results.Run, *results.Summary)
+		flags   []string
+		code    int
+		text    string
+	}{
+		"compared":         {1.3, 8, nil, nil, results.ExitPass, "B is worse: steady p50"},
+		"equal":            {1, 8, nil, nil, results.ExitPass, "no difference found"},
+		"too few":          {1.3, 2, nil, []string{"--fail-on", "steady.p99>+10%"}, results.ExitPass, "7 pairs are needed"},
+		"beyond its bound": {1.3, 8, nil, []string{"--fail-on", "steady.p99>+10%"}, results.ExitRegression, "beyond a bound: steady.p99>+10%"},
+		"within its bound": {1.3, 8, nil, []string{"--fail-on", "steady.p99>+40%"}, results.ExitPass, "held: 30.0 % slower"},
+		"two bounds, one":  {1.3, 8, nil, []string{"--fail-on", "steady.p99>+40%", "--fail-on", "cpu.nodes>+5%"}, results.ExitRegression, "beyond a bound: cpu.nodes>+5%"},
+		"bad bound":        {1, 1, nil, []string{"--fail-on", "steady.p77>+10%"}, results.ExitUsage, "  ^\n"},
+		"other machine":    {1, 8, func(r *results.Run, _ *results.Summary) { r.Found.Cores = 8 }, nil, results.ExitUsage, "cores: 4"},
+		"other machine, by force": {1, 8, func(r *results.Run, _ *results.Summary) { r.Found.Cores = 8 }, []string{"--force"}, results.ExitPass,
+			"COMPARED BY FORCE"},
+		"invalid run": {1, 8, func(_ *results.Run, s *results.Summary) { s.Verdict = results.Invalid }, nil, results.ExitUsage, "is invalid"},
+		"race build": {1, 8, func(r *results.Run, _ *results.Summary) { r.Found.Race = true }, []string{"--force"}, results.ExitPass,
+			"warning: B: race build"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			args := append([]string{"--results", root, "compare"}, writtenPairs(t, root, test.pairs, test.factor, test.changeB)...)
+			code, out := bench(t, append(args, test.flags...)...)
+			if code != test.code || !strings.Contains(out, test.text) {
+				t.Errorf("exit code %d, want %d and %q\n%s", code, test.code, test.text, out)
+			}
+		})
+	}
+}
+
+func TestCompareRefusesWhatIsNoPair(t *testing.T) {
+	root := t.TempDir()
+	names := writtenPairs(t, root, 2, 1, nil)
+	crashed, err := results.Create(root, "builtin", "steady", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := crashed.WriteRun(results.Run{}); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"do not make pairs":        names[:3],
+		"name at least two runs":   nil,
+		"not both":                 {names[0], names[1], "--a", names[2]},
+		"no run matches":           {"--a", "nothing*", "--b", names[0]},
+		"no run folder":            {names[0], "nothing"},
+		"has no summary.json":      {names[0], crashed.Name()},
+		"that bench ab wrote":      {filepath.Join(root, names[0])},
+		"at least two runs, A and": {"--a", names[0]},
+	} {
+		if code, out := bench(t, append([]string{"--results", root, "compare"}, args...)...); code != results.ExitUsage || !strings.Contains(out, want) {
+			t.Errorf("%v: exit code %d, want %q\n%s", args, code, want, out)
+		}
+	}
+}
+
+// TestCompareSets compares by pattern, unpaired, and writes what it found.
+func TestCompareSets(t *testing.T) {
+	root, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	for i := range 6 {
+		writtenRun(t, root, time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC), 1+0.01*float64(i), nil)
+		writtenRun(t, root, time.Date(2026, 2, 1, i, 0, 0, 0, time.UTC), 1.5+0.01*float64(i), nil)
+	}
+	code, text := bench(t, "--results", root, "compare", "--a", "202601*", "--b", filepath.Join(root, "202602*"), "--out", out)
+	if code != results.ExitPass || !strings.Contains(text, "6 runs of A, 6 of B, not paired") || !strings.Contains(text, "not interleaved") {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	var c compare.Comparison
+	raw, err := os.ReadFile(filepath.Join(out, "comparison.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	if err != nil || c.Verdict != compare.Different || len(c.A.Runs) != 6 || c.A.Runs[0].Name > c.A.Runs[5].Name {
+		t.Errorf("%v: %+v", err, c)
+	}
+	if written, err := os.ReadFile(filepath.Join(out, "compare.txt")); err != nil || !strings.HasPrefix(text, string(written)) || !strings.Contains(text, "no comparison of profiles") {
+		t.Errorf("compare.txt is not what was printed: %v", err)
+	}
+}
+
+// TestCompareAA takes a noise floor from A/A runs that were given.
+func TestCompareAA(t *testing.T) {
+	root := t.TempDir()
+	names := writtenPairs(t, root, 8, 1.1, nil)
+	args := append([]string{"--results", root, "compare"}, names...)
+	for i := range 6 {
+		factor := []float64{1, 1.4}[i%2]
+		args = append(args, "--aa", writtenRun(t, root, time.Date(2026, 3, 1, i, 0, 0, 0, time.UTC), factor, nil).Name())
+	}
+	code, out := bench(t, args...)
+	if code != results.ExitPass || !strings.Contains(out, "noise floor from 3 A/A pairs") || !strings.Contains(out, "below the noise floor of") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestCompareRealRuns compares two runs that were really made, of the memory target.
+func TestCompareRealRuns(t *testing.T) {
+	root := t.TempDir()
+	scenario := memoryScenario(t, "demands: {late_p99_max: 1s}")
+	var names []string
+	for seed := range 2 {
+		if code, out := bench(t, "--results", root, "run", scenario, "--quiet", "--seed", fmt.Sprint(seed+1)); code != results.ExitPass {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
+		folder, err := results.Open(root, "latest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, folder.Name())
+	}
+	code, out := bench(t, append([]string{"--results", root, "compare"}, names...)...)
+	if code != results.ExitPass || !strings.Contains(out, "cannot judge: 1 pair") || !strings.Contains(out, "gap, primary") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
