@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,13 +19,14 @@ type schedule struct {
 	first  int // the node that faults call "first"; -1 if none
 
 	mu      sync.Mutex
+	met     map[int]int // by fault: the node it met
 	killed  map[int]bool
 	current map[int]string // what is being done to a node now, for progress lines
 	errs    []error
 }
 
 func newSchedule(s system, faults []Fault, first int) *schedule {
-	return &schedule{system: s, faults: faults, first: first, killed: map[int]bool{}, current: map[int]string{}}
+	return &schedule{system: s, faults: faults, first: first, met: map[int]int{}, killed: map[int]bool{}, current: map[int]string{}}
 }
 
 // run carries out all faults; loadStart is closed when the load begins. It returns when every node that shall come back was brought back,
@@ -41,7 +41,7 @@ func (c *schedule) run(ctx context.Context, loadStart <-chan struct{}) {
 			if !await(ctx, loadStart) || !sleep(ctx, f.At.After) {
 				return
 			}
-			node, err := c.begin(ctx, f)
+			node, err := c.begin(ctx, i, f)
 			if err == nil {
 				err = c.finish(ctx, f, node, f.end().After)
 			}
@@ -59,7 +59,7 @@ func (c *schedule) before(ctx context.Context, loadStart <-chan struct{}) (*sync
 		if !f.At.Before {
 			continue
 		}
-		node, err := c.begin(ctx, f)
+		node, err := c.begin(ctx, i, f)
 		if err != nil {
 			return &wait, fmt.Errorf("fault %d: %w", i+1, err)
 		}
@@ -88,11 +88,14 @@ func (c *schedule) err() error {
 }
 
 // begin kills or stops the node that the fault means now.
-func (c *schedule) begin(ctx context.Context, f Fault) (int, error) {
+func (c *schedule) begin(ctx context.Context, i int, f Fault) (int, error) {
 	node, role, err := c.await(ctx, f.node())
 	if err != nil {
 		return 0, err
 	}
+	c.mu.Lock()
+	c.met[i] = node
+	c.mu.Unlock()
 	switch f.verb() {
 	case faultStop:
 		c.show(node, "stopped")
@@ -199,17 +202,43 @@ func (c *schedule) show(node int, what string) {
 }
 
 // now says in words what is being done to which node.
-func (c *schedule) now() string {
+func (c *schedule) now() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var texts []string
+	texts := []string{}
 	for _, node := range slices.Sorted(maps.Keys(c.current)) {
 		texts = append(texts, results.NodeName(node)+" "+c.current[node])
 	}
-	if len(texts) == 0 {
-		return ""
+	return texts
+}
+
+// next is what the schedule does next; nil when nothing more is planned. A fault that waits for its role is past and not told again.
+func (c *schedule) next(elapsed time.Duration) *liveNext {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var next *liveNext
+	consider := func(at time.Duration, what string) {
+		if in := (at - elapsed).Seconds(); in > 0 && (next == nil || in < next.InS) {
+			next = &liveNext{What: what, InS: in}
+		}
 	}
-	return "| " + strings.Join(texts, ", ")
+	for i, f := range c.faults {
+		if !f.At.Before {
+			consider(f.At.After, f.verb()+" "+f.node())
+		}
+		if end := f.end(); !end.Never {
+			name := f.node()
+			if node, known := c.met[i]; known {
+				name = results.NodeName(node)
+			}
+			verb := "start"
+			if !f.ends() {
+				verb = "continue"
+			}
+			consider(f.endsAt(), verb+" "+name)
+		}
+	}
+	return next
 }
 
 // await waits for a channel to close; false if ctx ended first.

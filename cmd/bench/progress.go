@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -15,17 +16,36 @@ import (
 	"rejoin/results"
 )
 
-// progress prints what goes on: plain lines, and on a terminal one live block below them that is drawn over.
+// progress tells what goes on, to whoever watches: plain lines, and on a terminal one live block below them that is drawn over; with --json
+// lines for programs; with --http a page.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
 	quiet    bool
-	terminal bool
-	block    int // lines of the live block that stand on the screen
+	width    func() int // of the terminal in columns; 0: none
+	block    []int      // columns of the lines of the live block that stand on the screen
+	plainAt  time.Time  // of the last live line where there is no terminal
+	watchers []watcher
+}
+
+// watcher is told what progress tells a person. It never waits for anybody.
+type watcher interface {
+	message(text string)
+	view(v *liveView)
+	event(e results.Event)
+	verdict(v runVerdict)
+}
+
+// runVerdict is how a run ended.
+type runVerdict struct {
+	Verdict  results.Verdict `json:"verdict"`
+	ExitCode int             `json:"exit_code"`
+	Reasons  []string        `json:"reasons"`
+	Folder   string          `json:"folder"`
 }
 
 func newProgress(out io.Writer, quiet bool) *progress {
-	return &progress{out: out, quiet: quiet, terminal: terminalWidth(out) > 0}
+	return &progress{out: out, quiet: quiet, width: func() int { return terminalWidth(out) }}
 }
 
 // terminalWidth is the number of columns, 0 if out is no terminal.
@@ -43,70 +63,138 @@ func terminalWidth(out io.Writer) int {
 
 // line prints unless --quiet was given.
 func (p *progress) line(format string, args ...any) {
-	if !p.quiet {
-		p.always(format, args...)
+	if text := fmt.Sprintf(format, args...); p.quiet {
+		p.tell(func(w watcher) { w.message(text) })
+	} else {
+		p.always("%s", text)
 	}
 }
 
 // always prints.
 func (p *progress) always(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.erase()
-	fmt.Fprintf(p.out, format+"\n", args...)
+	fmt.Fprintln(p.out, text)
+	p.mu.Unlock()
+	p.tell(func(w watcher) { w.message(text) })
 }
 
-// live shows the present state: one block on a terminal, one line elsewhere.
-func (p *progress) live(parts ...string) {
+func (p *progress) tell(what func(watcher)) {
+	for _, w := range p.watchers {
+		what(w)
+	}
+}
+
+// plainEvery is how often a live view becomes a line where there is no terminal.
+const plainEvery = time.Second
+
+// show shows the present state: one block on a terminal, a line a second elsewhere.
+func (p *progress) show(v *liveView) {
+	p.tell(func(w watcher) { w.view(v) })
 	if p.quiet {
 		return
 	}
-	if !p.terminal {
-		p.always("%s", strings.TrimRight(strings.Join(parts, "  "), " "))
-		return
-	}
-	width := terminalWidth(p.out)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.erase()
-	for _, part := range parts {
-		if runes := []rune(part); width > 1 && len(runes) >= width { // a wrapped line could not be drawn over
-			part = string(runes[:width-1])
+	width := p.width()
+	if width == 0 {
+		if now := time.Now(); v.TotalS > 0 && now.Sub(p.plainAt) >= plainEvery-viewEvery/2 {
+			p.plainAt = now
+			fmt.Fprintln(p.out, v.textLine())
 		}
-		fmt.Fprintln(p.out, part)
+		return
 	}
-	p.block = len(parts)
+	p.draw(v.textBlock(), width)
+}
+
+// draw puts a block in the place of the one before, in one write so that it does not flicker. No line reaches the last column: a wrapped
+// one could not be drawn over.
+func (p *progress) draw(lines []string, width int) {
+	var b strings.Builder
+	b.WriteString(p.eraser(width))
+	p.block = p.block[:0]
+	for _, line := range lines {
+		if runes := []rune(line); len(runes) >= width {
+			line = string(runes[:max(width-1, 0)])
+		}
+		p.block = append(p.block, utf8.RuneCountInString(line))
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	io.WriteString(p.out, b.String())
 }
 
 // erase takes the live block off the screen.
 func (p *progress) erase() {
-	if p.block > 0 {
-		fmt.Fprintf(p.out, "\x1b[%dA\x1b[J", p.block)
-		p.block = 0
+	if len(p.block) > 0 {
+		io.WriteString(p.out, p.eraser(p.width()))
+		p.block = p.block[:0]
 	}
 }
 
-// showLoad prints a line a second until ctx ends.
+// eraser moves to the beginning of the block and clears all below. A terminal that has become narrower since has wrapped the block's lines.
+func (p *progress) eraser(width int) string {
+	rows := 0
+	for _, columns := range p.block {
+		rows++
+		if width > 0 && columns > width {
+			rows += (columns - 1) / width
+		}
+	}
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\r\x1b[J", rows)
+}
+
+// Steps of a run, in order; perform names each.
+const (
+	stepLoad  = "load"
+	stepQuiet = "quiet"
+)
+
+// viewEvery is how often views are made: often enough for a bar that moves, seldom enough to cost nothing.
+const viewEvery = 250 * time.Millisecond
+
+// showLoad shows views until ctx ends.
 func (r *session) showLoad(ctx context.Context, live *loadgen.Live) {
-	observer := live.NewObserver()
-	ticker := time.NewTicker(time.Second)
+	sampler := newLiveSampler(live)
+	ticker := time.NewTicker(viewEvery)
 	defer ticker.Stop()
 	began := time.Now()
-	last := observer.Look()
-	for {
+	for tick := 1; ; tick++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		look := observer.Look()
-		seconds := float64(look.AtNs-last.AtNs) / 1e9
-		rate := float64(look.Acked-last.Acked) / max(seconds, 1e-3)
-		r.say.live(fmt.Sprintf("%s  %5.0f batches/s  p50 %s  p99 %s  waiting %d",
-			loadText(time.Since(began), time.Duration(r.scenario.Duration)), rate, nsText(look.RecentP50Ns), nsText(look.RecentP99Ns),
-			look.Due-look.Acked-look.Unknown-look.Failed), nodesText(r.system.status()), r.plan.now())
-		last = look
+		if tick%int(time.Second/viewEvery) == 0 {
+			sampler.second()
+		}
+		elapsed := time.Since(began)
+		v := r.newView(stepLoad)
+		v.ElapsedS, v.TotalS = elapsed.Seconds(), time.Duration(r.scenario.Duration).Seconds()
+		sampler.fill(v)
+		v.Faults, v.Next = r.plan.now(), r.plan.next(elapsed)
+		r.say.show(v)
 	}
+}
+
+// newView is a view of the nodes in one step of the run.
+func (r *session) newView(step string) *liveView {
+	v := &liveView{Step: step, Run: r.folder.Name(), Scenario: r.scenario.Name, Target: r.scenario.Target, Nodes: []liveNode{}, Faults: []string{}}
+	if r.transfers == nil {
+		frame := 0.0
+		if r.scenario.payloadBytesMost() == r.scenario.PayloadBytes {
+			frame = float64(frameBytesOf(r.scenario.BatchMessages, r.scenario.PayloadBytes))
+		}
+		r.transfers = newTransferWatch(frame)
+	}
+	if r.system != nil {
+		v.Nodes = r.transfers.all(r.system.status(), time.Now())
+	}
+	return v
 }
 
 // loadText is how far the load is; behind its end batches may still wait for their answers.
@@ -116,34 +204,6 @@ func loadText(elapsed, load time.Duration) string {
 		text += fmt.Sprintf(", waiting for answers since %.0fs", rest.Seconds())
 	}
 	return text
-}
-
-// nodesText shows every node's role and how many ops its commit is behind the highest.
-func nodesText(all []results.Status) string {
-	highest := int64(0)
-	for _, s := range all {
-		if s.CommitOp != nil {
-			highest = max(highest, *s.CommitOp)
-		}
-	}
-	var b strings.Builder
-	for i, s := range all {
-		if i > 0 {
-			b.WriteString("  ")
-		}
-		if !s.Up {
-			fmt.Fprintf(&b, "%s down", s.Node)
-			continue
-		}
-		fmt.Fprintf(&b, "%s %s", s.Node, s.Role)
-		if lag := highest - *s.CommitOp; lag > 0 {
-			fmt.Fprintf(&b, " -%d", lag)
-		}
-		if s.State != "normal" && s.State != "" {
-			fmt.Fprintf(&b, " (%s)", s.State)
-		}
-	}
-	return b.String()
 }
 
 // nsText is a time for people; "–" is no data.

@@ -12,7 +12,8 @@ type recorder struct {
 	out     *results.EventWriter
 	baseNs  int64 // raw CLOCK_MONOTONIC of t_ns 0; 0 while unknown
 	waiting []results.Event
-	err     error // the first write error; the run is then invalid
+	watch   func(results.Event) // if given, told every event as it is written; it never waits
+	err     error               // the first write error; the run is then invalid
 }
 
 func newRecorder(folder results.Folder) (*recorder, error) {
@@ -42,6 +43,9 @@ func (r *recorder) write(e results.Event) {
 
 func (r *recorder) put(e results.Event) {
 	e.TNs = e.TMonoNs - r.baseNs
+	if r.watch != nil {
+		r.watch(e)
+	}
 	if err := r.out.Write(e); err != nil && r.err == nil {
 		r.err = err
 	}

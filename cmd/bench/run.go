@@ -23,6 +23,8 @@ type runCommand struct {
 
 	FlightOver duration `help:"With --profile flight: a batch that takes longer is an occasion to save what the nodes have kept." default:"250ms" placeholder:"TIME"`
 	Print      bool     `help:"Print the effective scenario as YAML, flags taken in and every default filled in, and run nothing."`
+	JSON       bool     `help:"Print events, progress and verdict on stdout, one JSON object a line (docs/watching.md); text for people goes to stderr." name:"json"`
+	HTTP       string   `help:"Serve the run live as a page, with /metrics for Prometheus, at this address; a port alone is on loopback. Beyond loopback a token is needed: REJOIN_TOKEN or REJOIN_TOKEN_FILE." name:"http" placeholder:"[HOST]:PORT"`
 	Quiet      bool     `help:"Print only the verdict and its reasons." short:"q"`
 }
 
@@ -34,7 +36,7 @@ was acknowledged (live, alone, and from the files after a SIGKILL of all), plots
 A scenario is a YAML file; docs/scenarios.md tells every field, unit and default, and --print shows the effective one. A flag that shortens the
 load or changes rate or target leaves out, with a line for each, the faults and floors that then have no meaning.
 
-A line of progress:
+On a terminal a block is drawn over four times a second; elsewhere a line of progress is printed each second:
   load: 12/64s  300 batches/s  p50 1.2ms  p99 2.9ms  waiting 4  n0 primary  n1 backup -1  n2 down  | n2 killed
 
 Batches a second are those acknowledged in the last second, p50 and p99 their latency from due; waiting are batches that are due and have no
@@ -46,11 +48,10 @@ Examples:
   bench run steady --rate 60000         no faults, twice the load
   bench run quick --target memory       tries the harness without a cluster
   bench run --from latest               the last run again, same seed
-<<<<<<< HEAD
   bench run quick --print               what quick means in full
-=======
   bench run quick --repeat 5            five runs, and medians over 15 kills
->>>>>>> c1cac2b (bench: compare runs, try a revision against the working tree, repeat a scenario)
+  bench run --http :8080                watch it at http://127.0.0.1:8080/
+  bench run --json | jq .type           for programs
 
 Ctrl-C stops the nodes, writes and draws what is known, and exits 130; a second one ends at once.`
 }
@@ -82,6 +83,7 @@ func (c *runCommand) Run(env *environment) error {
 	for _, sentence := range leftOut {
 		run.note("left out: %s", sentence)
 	}
+	defer run.closeSay()
 	code, err := run.perform(env.ctx)
 	if err != nil {
 		return &exitError{code, err}
@@ -179,11 +181,12 @@ func (r *session) perform(ctx context.Context) (code int, err error) {
 		{"canaries", r.canariesBefore},
 		{"baseline", r.baseline},
 		{"start", r.start},
-		{"load", r.load},
-		{"quiet", r.quiet},
+		{stepLoad, r.load},
+		{stepQuiet, r.quiet},
 		{"verify", r.verify},
 	}
 	for _, step := range steps {
+		r.say.show(r.newView(step.name))
 		if err = step.do(ctx); err != nil || ctx.Err() != nil {
 			break
 		}

@@ -27,6 +27,9 @@ type session struct {
 	judge    results.Judge
 	warnings []string
 	say      *progress
+	closeSay func() // writes what watchers still wait for
+
+	transfers *transferWatch // of the views
 
 	record *recorder
 	status *results.StatusWriter
@@ -56,13 +59,21 @@ type session struct {
 }
 
 // newSession makes the run folder and what writes into it.
-func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profiling profiling) (*session, error) {
+func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profiling profiling) (made *session, err error) {
+	r := &session{command: c, scenario: s, seed: seed, profiling: profiling}
+	if err := r.openWatchers(env); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.closeSay()
+		}
+	}()
 	folder, err := results.Create(env.results, s.Target, s.Name, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	r := &session{command: c, scenario: s, seed: seed, folder: folder, canaries: canariesIn(folder.Dir), profiling: profiling}
-	r.say = newProgress(env.out, c.Quiet)
+	r.folder, r.canaries = folder, canariesIn(folder.Dir)
 	scenario, err := s.toJSON()
 	if err != nil {
 		return nil, err
@@ -78,6 +89,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 	if r.record, err = newRecorder(folder); err != nil {
 		return nil, err
 	}
+	r.record.watch = func(e results.Event) { r.say.tell(func(w watcher) { w.event(e) }) }
 	if r.status, err = folder.AppendStatus(); err != nil {
 		return nil, err
 	}
@@ -232,10 +244,11 @@ func (r *session) quiet(ctx context.Context) error {
 			r.say.line("quiet: ended %v after the load%s", time.Duration(now-loadStop).Round(time.Millisecond), after(waiting))
 			return nil
 		}
-		if time.Since(said) >= time.Second {
+		if time.Since(said) >= viewEvery {
 			said = time.Now()
-			r.say.live(fmt.Sprintf("quiet: %.0f/%.0fs", float64(now-loadStop)/1e9, time.Duration(r.scenario.QuietMax).Seconds()),
-				nodesText(r.system.status()), waiting)
+			v := r.newView(stepQuiet)
+			v.ElapsedS, v.TotalS, v.WaitingFor = float64(now-loadStop)/1e9, time.Duration(r.scenario.QuietMax).Seconds(), waiting
+			r.say.show(v)
 		}
 		if !sleep(ctx, pollInterval) {
 			return nil

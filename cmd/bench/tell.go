@@ -34,6 +34,13 @@ func (r *session) tell(s results.Summary) {
 	for _, sentence := range r.profileTexts() {
 		p.line("%s", sentence)
 	}
+	reasons := s.Reasons
+	if reasons == nil {
+		reasons = []string{}
+	}
+	defer p.tell(func(w watcher) {
+		w.verdict(runVerdict{Verdict: s.Verdict, ExitCode: s.ExitCode, Reasons: reasons, Folder: r.folder.Dir})
+	})
 	p.always("%s (exit code %d): %s", s.Verdict, s.ExitCode, r.folder.Dir)
 	for _, reason := range s.Reasons {
 		p.always("  because %s", reason)
