@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"rejoin/loadgen"
@@ -45,7 +46,7 @@ type liveNode struct {
 
 // liveTransfer is how far a repair or a transfer has come, as seen from outside: by the node's commit and the highest one.
 type liveTransfer struct {
-	Kind      string  `json:"kind"` // the node's state: repairing or transferring
+	Kind      string  `json:"kind"` // the node's state: repairing, transferring or wiped
 	DoneOps   int64   `json:"done_ops"`
 	TotalOps  int64   `json:"total_ops"` // grows while the load goes on
 	Percent   float64 `json:"percent"`
@@ -63,6 +64,7 @@ type liveNext struct {
 const (
 	stateRepairing    = "repairing"
 	stateTransferring = "transferring"
+	stateWiped        = "wiped" // an empty directory that has to fetch everything
 )
 
 // transferWatch follows the nodes' commits from look to look. It belongs to one goroutine.
@@ -86,7 +88,7 @@ func newTransferWatch(frameBytes float64) *transferWatch {
 const rateWindow = 500 * time.Millisecond
 
 func (w *transferWatch) look(s results.Status, highest int64, now time.Time) *liveTransfer {
-	if !s.Up || s.CommitOp == nil || s.State != stateRepairing && s.State != stateTransferring {
+	if !s.Up || s.CommitOp == nil || !slices.Contains([]string{stateRepairing, stateTransferring, stateWiped}, s.State) {
 		delete(w.nodes, s.Node)
 		return nil
 	}

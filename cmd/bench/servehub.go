@@ -16,6 +16,7 @@ type liveHub struct {
 	state   liveView
 	ending  *runVerdict
 	past    []liveMessage // the latest events and messages, for a reader that comes late
+	seconds []liveMessage // one view of each second of the load, the latest
 	events  int64
 	dropped int64
 	ended   bool
@@ -37,6 +38,7 @@ const (
 	livePastMax    = 200
 	liveQueueMax   = 64
 	liveReadersMax = 32
+	liveSecondsMax = 120 // what the page's charts show
 )
 
 func newLiveHub() *liveHub { return &liveHub{readers: map[*liveReader]bool{}} }
@@ -59,7 +61,13 @@ func (h *liveHub) verdict(v runVerdict) {
 
 func (h *liveHub) view(v *liveView) {
 	h.mu.Lock()
+	another := v.Step == stepLoad && (h.state.Step != stepLoad || int(v.ElapsedS) != int(h.state.ElapsedS))
 	h.state = *v
+	if another {
+		if text, err := json.Marshal(v); err == nil {
+			h.seconds = lastOf(append(h.seconds, liveMessage{outputProgress, text}), liveSecondsMax)
+		}
+	}
 	h.mu.Unlock()
 	h.publish(outputProgress, v, false)
 }
@@ -73,10 +81,7 @@ func (h *liveHub) publish(kind string, what any, keep bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if keep {
-		if len(h.past) == livePastMax {
-			h.past = slices.Delete(h.past, 0, 1)
-		}
-		h.past = append(h.past, m)
+		h.past = lastOf(append(h.past, m), livePastMax)
 	}
 	for r := range h.readers {
 		select {
@@ -85,6 +90,10 @@ func (h *liveHub) publish(kind string, what any, keep bool) {
 			h.dropped++
 		}
 	}
+}
+
+func lastOf(list []liveMessage, most int) []liveMessage {
+	return slices.Delete(list, 0, max(len(list)-most, 0))
 }
 
 // join makes a reader and returns what it must show first; false if there are too many.
@@ -96,7 +105,7 @@ func (h *liveHub) join() (r *liveReader, past []liveMessage, ok bool) {
 	}
 	r = &liveReader{queue: make(chan liveMessage, liveQueueMax), ended: make(chan struct{})}
 	h.readers[r] = true
-	past = slices.Clone(h.past)
+	past = slices.Concat(h.past, h.seconds)
 	if text, err := json.Marshal(&h.state); err == nil && h.state.Step != "" {
 		past = append(past, liveMessage{outputProgress, text})
 	}
