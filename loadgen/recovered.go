@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"rejoin/results"
 )
 
 const (
@@ -64,4 +66,16 @@ func (m *Measurement) DrainedAfter(fromNs int64) int64 {
 		at = max(at, w.toNs)
 	}
 	return at
+}
+
+// Excused counts the batches without an acknowledgement of which more than half of the wait lay in stretches in which nobody could have given
+// one: a schedule that takes the quorum away cannot ask for availability meanwhile.
+func (m *Measurement) Excused(without []results.Stretch) int64 {
+	excused := int64(0)
+	for _, n := range m.notes {
+		if n.outcome != OutcomeOK && 2*results.Overlap(without, n.dueNs, n.dueNs+n.toOutcomeNs) > n.toOutcomeNs {
+			excused++
+		}
+	}
+	return excused
 }

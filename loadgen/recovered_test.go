@@ -1,6 +1,10 @@
 package loadgen
 
-import "testing"
+import (
+	"testing"
+
+	"rejoin/results"
+)
 
 // stalled are batches due every 10 ms for 10 s that are answered after 1 ms, but those due in [2 s, 3 s): they wait until 3 s and are then
 // answered one a millisecond.
@@ -56,5 +60,21 @@ func TestFullRateAndDrained(t *testing.T) {
 	m.notes = append(m.notes, note{dueNs: 4900 * ms, toOutcomeNs: 700 * ms, outcome: OutcomeUnknown})
 	if at := m.DrainedAfter(5000 * ms); at != 5600*ms {
 		t.Errorf("with a batch given up at 5.6 s drained at %d ms", at/ms)
+	}
+}
+
+func TestExcused(t *testing.T) {
+	m := &Measurement{notes: []note{
+		{dueNs: 0, toOutcomeNs: 100, outcome: OutcomeUnknown},  // 60 of 100 without a quorum
+		{dueNs: 50, toOutcomeNs: 100, outcome: OutcomeFailed},  // 50 of 100: the target had as much time
+		{dueNs: 40, toOutcomeNs: 60, outcome: OutcomeOK},       // needs no excuse
+		{dueNs: 200, toOutcomeNs: 100, outcome: OutcomeFailed}, // long after
+		{dueNs: 40, toOutcomeNs: 0, outcome: OutcomeFailed},    // given up at once
+	}}
+	if got := m.Excused([]results.Stretch{{FromNs: 40, ToNs: 100}}); got != 1 {
+		t.Errorf("%d excused, want 1", got)
+	}
+	if got := m.Excused(nil); got != 0 {
+		t.Errorf("%d excused although there was a quorum", got)
 	}
 }

@@ -18,8 +18,11 @@ type Proof struct {
 	Steal     *StealProof    `json:"steal"`
 	Canaries  []CanaryProof  `json:"canaries"`
 	Samples   []PhaseSamples `json:"samples"`
-	Books     BooksProof     `json:"books"`
-	Pauses    []PausesProof  `json:"pauses"`
+	// DriftP50 and DriftP99 say whether the steady phase was steady.
+	DriftP50 *Drift        `json:"drift_p50"`
+	DriftP99 *Drift        `json:"drift_p99"`
+	Books    BooksProof    `json:"books"`
+	Pauses   []PausesProof `json:"pauses"`
 
 	// Disagreements are facts of recoveries that a node told otherwise than they look from outside, beyond the tolerance.
 	Disagreements []Disagreement `json:"disagreements"`

@@ -101,7 +101,10 @@ func (r *session) judgeExercise(s *results.Summary) {
 // judgeDemands holds the run against what the scenario demands.
 func (r *session) judgeDemands(s *results.Summary) {
 	j, d := &r.judge, r.scenario.Demands
-	if share := float64(s.AckedBatches) / float64(max(s.OfferedBatches, 1)); share < d.AckedShareMin {
+	if r.excused > 0 {
+		r.warn("%d batches were not acknowledged while more nodes were down than a majority allows; they are not held against the target", r.excused)
+	}
+	if share := float64(s.AckedBatches) / float64(max(s.OfferedBatches-r.excused, 1)); share < d.AckedShareMin {
 		j.Missed("%.4f of the offered batches were acknowledged in time, the scenario demands %.4f", share, d.AckedShareMin)
 	}
 	for _, k := range s.Kills {
@@ -137,11 +140,11 @@ func (r *session) readableSince(s *results.Summary, node string) string {
 func (r *session) judgeKill(k results.KillSummary, d Demands) {
 	j := &r.judge
 	if k.Role == results.RolePrimary && k.AtMs >= 0 {
-		if d.PrimaryGapMax > 0 && k.GapWithoutAckMs > ms(d.PrimaryGapMax) {
+		if d.PrimaryGapMax > 0 && r.withQuorumMs(k.GapAtMs, &k.GapWithoutAckMs) > ms(d.PrimaryGapMax) {
 			j.Missed("%.0f ms without an acknowledgement around the kill of the primary %s at %.1f s, the scenario allows %v",
 				k.GapWithoutAckMs, k.Node, k.AtMs/1e3, d.PrimaryGapMax)
 		}
-		if d.FirstAckMax > 0 && (k.FirstAckMs == nil || *k.FirstAckMs > ms(d.FirstAckMax)) {
+		if d.FirstAckMax > 0 && (k.FirstAckMs == nil || r.withQuorumMs(&k.AtMs, k.FirstAckMs) > ms(d.FirstAckMax)) {
 			j.Missed("the first acknowledgement after the kill of the primary %s at %.1f s came after %s, the scenario demands %v",
 				k.Node, k.AtMs/1e3, msText(k.FirstAckMs), d.FirstAckMax)
 		}
@@ -149,6 +152,16 @@ func (r *session) judgeKill(k results.KillSummary, d Demands) {
 	if d.CatchupMax > 0 && k.CaughtUpMs != nil && *k.CaughtUpMs > ms(d.CatchupMax) {
 		j.Missed("%s caught up %.0f ms after its restart, the scenario demands %v", k.Node, *k.CaughtUpMs, d.CatchupMax)
 	}
+}
+
+// withQuorumMs is how much of a stretch, given by its begin since run start and its length, lay where enough nodes were up to acknowledge
+// anything: only that is held against a target.
+func (r *session) withQuorumMs(beginMs, lengthMs *float64) float64 {
+	if beginMs == nil {
+		return *lengthMs
+	}
+	from := int64(*beginMs * 1e6)
+	return *lengthMs - float64(results.Overlap(r.withoutQuorum, from, from+int64(*lengthMs*1e6)))/1e6
 }
 
 // polled says whether nodes were asked for their status: the memory target has none to ask.

@@ -80,6 +80,34 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Trap 29: with two of three nodes down nobody can acknowledge anything, so what was not acknowledged then is no failure; what the target had the
+// time for is.
+func TestOutageWithoutAQuorumIsNoFailure(t *testing.T) {
+	const second = int64(time.Second)
+	without := func(r *session, s *results.Summary) {
+		timeline := results.Timeline{Kills: []results.Kill{{Node: "n0", AtNs: 1 * second, RestartNs: new(9 * second)}, {Node: "n1", AtNs: 4 * second, RestartNs: new(7 * second)}}}
+		r.withoutQuorum, r.excused = timeline.WithoutQuorum(3, 10*second), 300
+		s.AckedBatches, s.UnknownBatches = 700, 300
+		s.Kills[1].GapAtMs, s.Kills[1].GapWithoutAckMs, *s.Kills[1].FirstAckMs = new(3990.0), 3200, 3190
+	}
+	r, s := goodSession(t, allDemands)
+	without(r, s)
+	r.judgeRun(s)
+	if _, code := r.judge.Verdict(); code != results.ExitPass {
+		t.Errorf("exit code %d: %v", code, r.judge.Reasons())
+	}
+	r, s = goodSession(t, allDemands)
+	without(r, s)
+	s.Kills[1].GapWithoutAckMs, *s.Kills[1].FirstAckMs, s.AckedBatches, s.FailedBatches = 4100, 5100, 690, 10 // a second and more after the quorum was back
+	r.judgeRun(s)
+	reasons := strings.Join(r.judge.Reasons(), "; ")
+	for _, want := range []string{"4100 ms without an acknowledgement", "came after 5100 ms", "0.9857 of the offered"} {
+		if !strings.Contains(reasons, want) {
+			t.Errorf("%q lacks %q", reasons, want)
+		}
+	}
+}
+
 func TestOverloadIsNoFailure(t *testing.T) {
 	r, s := goodSession(t, "{acked_share_min: 1}")
 	r.scenario.Overload = true

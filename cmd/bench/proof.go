@@ -28,6 +28,13 @@ func (r *session) proveLoad(s *results.Summary, m *loadgen.Measurement, timeline
 		p.Lateness.UnstolenP99Ns = m.OwnLateWhere(timeline, func(dueNs int64) bool { return !r.machine.stolen(dueNs) }).QuantileNs(0.99)
 	}
 	p.Samples = samplesOf(s)
+	var steady []results.Sample
+	for _, sample := range m.Samples {
+		if timeline.PhaseAt(sample.DueNs) == results.Steady {
+			steady = append(steady, sample)
+		}
+	}
+	p.DriftP50, p.DriftP99 = new(results.DriftOf(steady, 0.5)), new(results.DriftOf(steady, 0.99))
 	p.Books = r.books(s, m, timeline)
 	p.Pauses = pausesOf(all, timeline)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"rejoin/results"
@@ -37,6 +38,7 @@ func (r *session) checks(s *results.Summary) []results.Check {
 	c.canaries()
 	c.generator()
 	c.samples()
+	c.drift()
 	c.records()
 	return c.checks
 }
@@ -214,6 +216,26 @@ func (c *checker) samples() {
 		beyond: results.JudgedInvalid, reason: fmt.Sprintf("%d batches outside the warm-up are too few to tell anything; run longer or at a higher rate", c.r.proof.Lateness.Batches)})
 	c.add(fact{name: "steady_samples", what: "acknowledged batches of the steady phase", unit: "batches", value: steady, relation: results.AtLeast,
 		budget: steadySamplesMin, beyond: results.JudgedDoubtful, reason: "too few batches of the steady phase for a p99: run longer"})
+}
+
+// drift asks whether the steady phase was steady: where a quantile rises or falls all through it, its figure depends on the length of the run.
+func (c *checker) drift() {
+	for _, d := range []struct {
+		quantile string
+		drift    *results.Drift
+	}{{"p50", c.r.proof.DriftP50}, {"p99", c.r.proof.DriftP99}} {
+		f := fact{name: "drift_" + d.quantile, what: "trend of " + d.quantile + " over the steady phase, if it is sure, as a part of its median", unit: "share",
+			relation: results.AtMost, budget: results.DriftChangeMax, beyond: results.JudgedDoubtful}
+		if d.drift != nil && d.drift.Change != nil {
+			f.value = new(0.0)
+			if math.Abs(*d.drift.Score) > results.DriftScoreMin {
+				f.value = new(math.Abs(*d.drift.Change))
+			}
+			f.reason = fmt.Sprintf("the steady phase was not steady: %s of the latency changed by %+.0f %% over it; warm up longer, or run longer until it settles",
+				d.quantile, 100**d.drift.Change)
+		}
+		c.add(f)
+	}
 }
 
 // records holds the record itself: sums that must be, and both tellings of the same thing. Summary.Check gives the verdict's reasons for the

@@ -50,6 +50,8 @@ type session struct {
 
 	ackedBeforeFaults int // batches
 	primaryFaults     int // faults that met a primary
+	withoutQuorum     []results.Stretch
+	excused           int64 // batches that were not acknowledged for want of a quorum
 
 	quietEndNs  int64            // since run start; 0 until then
 	finalStatus []results.Status // at the end of the quiet phase

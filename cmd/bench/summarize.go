@@ -60,6 +60,8 @@ func (r *session) summarize() (results.Summary, error) {
 	if len(timeline.Kills) > 0 {
 		r.ackedBeforeFaults = m.Acks.Before(timeline.Kills[0].AtNs)
 	}
+	r.withoutQuorum = timeline.WithoutQuorum(r.scenario.Nodes, r.outcome.StopNs+int64(batchBudget))
+	r.excused = m.Excused(r.withoutQuorum)
 	r.addVerification(&s)
 	r.mergeProfiles(&timeline, m.Acks)
 	r.proveLoad(&s, m, &timeline, events)
