@@ -6,11 +6,11 @@ import (
 )
 
 // Script is a schedule for a small cluster: what is written, who falls, which messages are lost. It
-// drives the same world as a seed does, with nothing left to chance but small delays. It is played
-// twice, with the mistakes that it is about and without; docs/simulator-scripts.md tells its language.
+// drives the same world as a seed does, with nothing left to chance but small delays. One that is about
+// a mistake is played twice, with it and without; docs/simulator-scripts.md tells the language.
 type Script struct {
 	Name     string
-	Switches []string // mistakes that are made in one of its two plays
+	Switches []string // mistakes that are made in one of its two plays; none: it has but one
 	Property string   // what breaks then
 
 	with   []string // mistakes that are made in both
@@ -48,9 +48,9 @@ func ParseScript(name, file, text string) (script *Script, err error) {
 		}
 	}
 	switch {
-	case len(s.Switches) == 0:
+	case s.Property != "" && len(s.Switches) == 0:
 		return nil, fmt.Errorf("%s:%d: expected a line \"switch NAME\" somewhere, found none", file, len(lines))
-	case s.Property == "":
+	case s.Property == "" && len(s.Switches) > 0:
 		return nil, fmt.Errorf("%s:%d: expected a line \"property NAME\" somewhere, found none", file, len(lines))
 	case len(s.steps) == 0:
 		return nil, fmt.Errorf("%s:%d: expected a step somewhere, found none", file, len(lines))

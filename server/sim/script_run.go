@@ -110,6 +110,8 @@ func (r *scriptRun) play() {
 		}
 		s.do(r)
 	}
+	r.at = step{}
+	w.finish()
 }
 
 // scriptWrong is the property that breaks when a script expects what is not so.
