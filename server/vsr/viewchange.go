@@ -71,7 +71,7 @@ func (r *Replica) tickViewChange() {
 		return
 	}
 	r.repeatViewChange()
-	if r.primary(r.view) != r.cfg.Self || r.view <= r.bootView || r.saved.Wiped || r.change.alone {
+	if r.primary(r.view) != r.cfg.Self || r.view <= r.bootView || r.saved.Wiped {
 		return // it cannot start this view: nobody should wait for it
 	}
 	if p := r.startingProgress(); p != r.change.progress || r.adopt.waiting {
