@@ -13,14 +13,18 @@ var benchUnits = []struct{ unit, better string }{
 	{"gap-ns", "lower"}, {"catchup-ns", "lower"}, {"firstack-ns", "lower"}, {"transfer-B", "lower"},
 	{"batches/s", "higher"}, {"acked-batches", "higher"}, {"unknown-batches", "lower"}, {"failed-batches", "lower"},
 	{"lost-batches", "lower"}, {"viewchanges", "lower"}, {"late-p99-ns", "lower"}, {"rss-anon-B", "lower"},
+	{"node-cpu-ns/msg", "lower"}, {"generator-cpu-ns/msg", "lower"}, {"disk-B/msg", "lower"},
 }
 
 // WriteBench writes a run as Go benchmark results, so that `benchstat old.txt new.txt` reads two runs. What was not measured is left out.
+//
+// benchstat makes a table of its own for each combination of the keys, and compares nothing across tables. So the keys are what has to be
+// equal (machine, target, scenario); what a comparison is about (commit) or ends as (verdict) stands in lines that it passes over.
 func WriteBench(out io.Writer, r Run, s Summary) error {
 	w := bufio.NewWriter(out)
 	for _, c := range [][2]string{
 		{"goos", "linux"}, {"goarch", r.Found.Arch}, {"pkg", "rejoin"}, {"cpu", r.Found.CPU}, {"target", s.Target}, {"scenario", s.Scenario},
-		{"commit", r.Found.Commit}, {"kernel", r.Found.Kernel}, {"filesystem", r.Found.FileSystem}, {"verdict", string(s.Verdict)},
+		{"kernel", r.Found.Kernel}, {"filesystem", r.Found.FileSystem}, {"# commit", r.Found.Commit}, {"# verdict", string(s.Verdict)},
 	} {
 		if v := strings.Join(strings.Fields(c[1]), " "); v != "" {
 			fmt.Fprintf(w, "%s: %s\n", c[0], v)
@@ -30,7 +34,7 @@ func WriteBench(out io.Writer, r Run, s Summary) error {
 		fmt.Fprintf(w, "Unit %s better=%s\n", u.unit, u.better)
 	}
 	fmt.Fprintln(w)
-	writeBenchRun(w, s)
+	writeBenchRun(w, r, s)
 	for _, name := range append(phaseNames(), Overall) {
 		if q, ok := s.LatencyNs[name]; ok && q.Count > 0 {
 			writeBenchPhase(w, name, q)
@@ -81,7 +85,14 @@ func (l *benchLine) maybeMs(v *float64, unit string) *benchLine {
 	return l
 }
 
-func writeBenchRun(w io.Writer, s Summary) {
+func (l *benchLine) perMessage(total *int64, messages int64, unit string) *benchLine {
+	if total != nil && messages > 0 {
+		fmt.Fprintf(&l.b, " %.2f %s", float64(*total)/float64(messages), unit)
+	}
+	return l
+}
+
+func writeBenchRun(w io.Writer, r Run, s Summary) {
 	l := newBenchLine("Run", s.AckedBatches)
 	fmt.Fprintf(&l.b, " %.2f batches/s", s.BatchesPerS)
 	l.count(s.AckedBatches, "acked-batches").count(s.UnknownBatches, "unknown-batches").count(s.FailedBatches, "failed-batches").
@@ -92,7 +103,10 @@ func writeBenchRun(w io.Writer, s Summary) {
 			rss = r.RssAnonMaxBytes
 		}
 	}
-	fmt.Fprintln(w, l.maybe(rss, "rss-anon-B").b.String())
+	l.maybe(rss, "rss-anon-B").perMessage(s.Cost.NodesCPUNs, s.Cost.AckedMessages, "node-cpu-ns/msg").
+		perMessage(s.Cost.GeneratorCPUNs, s.AckedBatches*int64(r.Asked.BatchMessages), "generator-cpu-ns/msg").
+		perMessage(s.Cost.NodesWrittenBytes, s.Cost.AckedMessages, "disk-B/msg")
+	fmt.Fprintln(w, l.b.String())
 }
 
 func writeBenchPhase(w io.Writer, phase string, q Quantiles) {
@@ -102,7 +116,7 @@ func writeBenchPhase(w io.Writer, phase string, q Quantiles) {
 }
 
 func writeBenchKill(w io.Writer, i int, k KillSummary) {
-	l := newBenchLine(fmt.Sprintf("Kill/kill=%d/node=%s/role=%s", i, k.Node, k.Role), 1)
+	l := newBenchLine(fmt.Sprintf("Kill/kill=%d/role=%s", i, k.Role), 1) // which node it met differs from run to run
 	l.maybeMs(&k.GapWithoutAckMs, "gap-ns").maybeMs(k.FirstAckMs, "firstack-ns").maybeMs(k.CaughtUpMs, "catchup-ns").
 		count(k.TransferBytes, "transfer-B")
 	fmt.Fprintln(w, l.b.String())

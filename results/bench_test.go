@@ -19,7 +19,7 @@ func TestWriteBench(t *testing.T) {
 	text := string(b)
 	for _, want := range []string{"goos: linux\n", "cpu: An odd CPU\n", "Unit p50-ns better=lower\n", "Unit batches/s better=higher\n",
 		"BenchmarkRun 18000 299.97 batches/s", "BenchmarkBatch/phase=steady 15000 860000 p50-ns 2700000 max-ns\n",
-		"BenchmarkKill/kill=0/node=n0/role=primary 1 412500000 gap-ns 0 transfer-B\n"} {
+		"BenchmarkKill/kill=0/role=primary 1 412500000 gap-ns 0 transfer-B\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("bench.txt lacks %q", want)
 		}
