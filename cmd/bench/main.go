@@ -24,6 +24,7 @@ type commandLine struct {
 	Compare compareCommand `cmd:"" help:"Hold runs against runs: latency, throughput, recovery and cost, with tests that say what differs."`
 	Ab      abCommand      `cmd:"" help:"Build another revision, run both in turn, and compare."`
 	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
+	Export  exportCommand  `cmd:"" help:"Write a table of a run or a comparison as CSV or JSON."`
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
 	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`

@@ -177,3 +177,20 @@ func PrimaryMetrics(overload, kills bool) []string {
 	}
 	return names
 }
+
+// Measured is a metric of one run.
+type Measured struct {
+	Definition
+	Values []Value
+}
+
+// Measure reads all metrics that a run has.
+func Measure(r Run) []Measured {
+	var all []Measured
+	for _, s := range sources() {
+		if values := s.read(r); len(values) > 0 {
+			all = append(all, Measured{s.Definition, values})
+		}
+	}
+	return all
+}
