@@ -22,6 +22,7 @@ var kept = []uint64{
 	30638,  // boot: the op of the checkpoint was damaged
 	105249, // S9: a deposed primary called a session evicted that it had not heard of
 	62478,  // P5: an op of the adopted log was damaged, and of an older log_view elsewhere
+	5458,   // P2: a primary could not give what was damaged there, and nobody else was asked
 	43,     // P2: a backup whose disk was behind asked each beat for prepares that it then threw away
 	198,    // P3: a trim that was queued before a transfer began took what it was about to send
 	247,    // P3: a chain was offered whose first segments were just being trimmed

@@ -133,7 +133,7 @@ func (r *Replica) pullFrom() uint64 {
 func (r *Replica) choosePeer(want uint64, hole bool) int {
 	best := NoPrimary
 	for i := range r.cfg.Replicas {
-		if i == r.cfg.Self || !r.peers[i].up || r.peers[i].commit < want || hole && r.peers[i].earliest > want {
+		if !r.mayServe(i, want, hole) || r.peers[i].commit < want {
 			continue
 		}
 		switch {
@@ -144,7 +144,30 @@ func (r *Replica) choosePeer(want uint64, hole bool) int {
 			best = i
 		}
 	}
+	if best == r.pull.avoid && best != NoPrimary {
+		return r.otherPeer(best, want, hole)
+	}
 	return best
+}
+
+func (r *Replica) mayServe(i int, want uint64, hole bool) bool {
+	return i != r.cfg.Self && r.peers[i].up && !(hole && r.peers[i].earliest > want)
+}
+
+// otherPeer turns to somebody else than the only peer that is known to have what is missing and has just
+// failed to give it, being damaged there perhaps. Backups do not tell one another what they have, so they
+// are asked in turn, between two tries of the one that is known.
+func (r *Replica) otherPeer(known int, want uint64, hole bool) int {
+	var others []int
+	for i := range r.cfg.Replicas {
+		if i != known && r.mayServe(i, want, hole) {
+			others = append(others, i)
+		}
+	}
+	if len(others) == 0 {
+		return known
+	}
+	return others[r.pull.failures/2%len(others)]
 }
 
 func (r *Replica) startPull(from, target uint64, hole bool) bool {
@@ -153,7 +176,9 @@ func (r *Replica) startPull(from, target uint64, hole bool) bool {
 	if peer == NoPrimary || target < from {
 		return false
 	}
-	target = min(target, r.peers[peer].commit)
+	if commit := r.peers[peer].commit; commit >= from { // else it is asked on the chance
+		target = min(target, commit)
+	}
 	bulk := !hole && target-from >= r.cfg.RingOps && !r.errs(mistake.RepairNeverFinal)
 	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt}
 	r.beginEpisode(bulk, from, target, peer)

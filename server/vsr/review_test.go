@@ -190,3 +190,30 @@ func TestAbsurdRangesAreCounted(t *testing.T) {
 		t.Error("answered")
 	}
 }
+
+// TestDamagedPrimaryIsNotTheOnlySource: the primary cannot give committed ops, and no other peer has said
+// how far it is. They are asked all the same.
+func TestDamagedPrimaryIsNotTheOnlySource(t *testing.T) {
+	c := of(10)
+	g := newRig(t, 0, State{View: 2, LogView: 2}, c[:4], 4)
+	next := func() Message {
+		t.Helper()
+		for range 300 {
+			g.hear(2, 2, Message{Kind: MsgBeat, Round: 1, Commit: c.id(10), Head: c.id(10)})
+			g.tick(1)
+			if asked := g.take(MsgPull); len(asked) > 0 {
+				return asked[0]
+			}
+		}
+		t.Fatal("nobody is asked")
+		return Message{}
+	}
+	for i, want := range []uint8{2, 1, 2, 1} {
+		m := next()
+		if m.To != want || m.FromOp != 5 || m.ToOp != 10 {
+			t.Fatalf("pull %d: replica %d is asked for %d..%d, want replica %d and 5..10", i, m.To, m.FromOp, m.ToOp, want)
+		}
+		g.hear(int(m.To), 2, Message{Kind: MsgPullRefused, Round: m.Round, Commit: c.id(10)})
+		g.r.peers[1].commit = 0 // a backup tells nothing
+	}
+}
