@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 	"profiles":                 {"results"},
 	"plots/axis":               {},
 	"plots":                    {"results", "plots/axis"},
-	"plots/report":             {"results", "plots", "plots/axis"},
+	"plots/report":             {"results", "results/compare", "plots", "plots/axis"},
 	"plots/report/sample":      {"results"},
 	"plots/report/browsertest": {},
 	"loadgen":                  {"results"},
@@ -142,8 +142,8 @@ var mayImport = map[string][]string{
 
 // mayImportInTests widens mayImport for files that end in _test.go.
 var mayImportInTests = map[string][]string{
-	"plots/report":             {"plots/report/sample"},
-	"plots/report/browsertest": {"results", "plots", "plots/report", "plots/report/sample", "profiles"},
+	"plots/report":             {"plots/report/sample", "results/compare"},
+	"plots/report/browsertest": {"results", "results/compare", "plots", "plots/report", "plots/report/sample", "profiles"},
 	"loadgen":                  {"loadgen/target/memory"},
 	"loadgen/target/memory":    {"loadgen/targettest"},
 	"loadgen/target/builtin":   {"loadgen/targettest"},

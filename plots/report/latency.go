@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"rejoin/plots"
 	"rejoin/plots/axis"
@@ -74,23 +75,28 @@ var percentileLooks = []string{"look-blue", "look-vermillion dash", "look-green 
 
 // percentileStageOf draws distributions over a log percentile axis, each only as far as its samples carry.
 func percentileStageOf(id, label string, of []plots.Distribution) stage {
-	out := stage{ID: id, Kind: percentileStage, Label: label, XLabel: "percentile of batches (each further nine takes the same room)"}
-	p := panel{ID: id, Title: "Latency", Note: "log scale; a curve ends where fewer than ten samples lie above", Tall: true}
-	var values []float64
-	end := 1.0
+	lo, hi, end := math.Inf(1), 0.0, 1.0
 	for _, d := range of {
 		for _, pt := range d.Points {
-			values = append(values, pt.LatencyNs)
-			end = max(end, axis.QuantileX(pt.Q))
+			if pt.LatencyNs > 0 {
+				lo = min(lo, pt.LatencyNs)
+			}
+			hi, end = max(hi, pt.LatencyNs), max(end, axis.QuantileX(pt.Q))
 		}
 	}
-	lo, hi, ok := axis.LogRange(values)
+	return percentileStageWithin(id, label, of, [2]float64{lo, hi}, end)
+}
+
+// percentileStageWithin draws them between given latencies and up to a given number of nines, so that several drawings have one scale.
+func percentileStageWithin(id, label string, of []plots.Distribution, between [2]float64, nines float64) stage {
+	out := stage{ID: id, Kind: percentileStage, Label: label, To: nines * 1.02 * nine, XLabel: "percentile of batches (each further nine takes the same room)"}
+	for _, t := range axis.PercentileTicks(0, nines*1.02) {
+		out.XTicks = append(out.XTicks, xTick{t.Value * nine, t.Label})
+	}
+	p := panel{ID: id, Title: label, Note: "log scale; a curve ends where fewer than ten samples lie above", Tall: true}
+	lo, hi, ok := axis.LogRange(between[:])
 	if !ok {
 		p.Empty = "no data: no phase has the 20 batches that a median needs"
-	}
-	out.To = end * 1.02 * nine
-	for _, t := range axis.PercentileTicks(0, end*1.02) {
-		out.XTicks = append(out.XTicks, xTick{t.Value * nine, t.Label})
 	}
 	place := logScale(lo, hi)
 	if ok {

@@ -42,8 +42,10 @@ type profileRow struct {
 // flame is a page of its own inside this one, gzipped and base64: the script unpacks it into a sandboxed frame when it is asked for.
 type flame struct {
 	ID, Title string
-	Packed    string
-	page      []byte
+	// Short stands on its button.
+	Short  string
+	Packed string
+	page   []byte
 }
 
 func profilesOf(s *source) profilesSection {
@@ -121,5 +123,5 @@ func newFlame(page []byte, id, title string, room int) (*flame, error) {
 		return nil, nil
 	}
 	// The alphabet of addresses holds nothing that a template escapes: within a script element nothing would undo it.
-	return &flame{ID: id, Title: title, Packed: base64.URLEncoding.EncodeToString(zipped.Bytes()), page: page}, nil
+	return &flame{ID: id, Title: title, Short: "Show", Packed: base64.URLEncoding.EncodeToString(zipped.Bytes()), page: page}, nil
 }

@@ -27,6 +27,7 @@ type stageKind string
 const (
 	timeStage       stageKind = "time"
 	percentileStage stageKind = "percentile"
+	orderStageKind  stageKind = "order" // of runs, from 1
 )
 
 // Width is the length of the axis.
@@ -134,7 +135,7 @@ func timeTicks(fromMs, toMs float64) []xTick {
 
 // Swatch is the sample of the series in its legend.
 func (s series) Swatch() string {
-	if strings.Contains(s.Look, "dots") {
+	if strings.Contains(s.Look, "dots") || strings.Contains(s.Look, "squares") {
 		return "M15 6h0"
 	}
 	return "M1 6H29"

@@ -14,7 +14,7 @@
     }
     return `${number(ns)} ns`;
   };
-  const spell = { ns: duration, ops: (v) => `${number(v)} ops`, per_s: (v) => `${number(v)}/s` };
+  const spell = { ns: duration, plain: number, ops: (v) => `${number(v)} ops`, per_s: (v) => `${number(v)}/s` };
 
   const seconds = (ms, digits) => {
     const s = ms / 1000;
@@ -130,6 +130,10 @@
         const mid = (lo + hi) >> 1;
         if (d[mid][0] > x) hi = mid; else lo = mid + 1;
       }
+      if (this.spec.kind === "order") {
+        const values = d.filter((v) => v[0] === Math.round(x)).map((v) => spell[series.unit](v[2]));
+        return values.length > 0 ? values.join(", ") : "–";
+      }
       if (this.zooms()) return lo > 0 && x < d[lo - 1][1] ? spell[series.unit](d[lo - 1][2]) : "–";
       if (lo === d.length) return d.length > 0 && x === d[lo - 1][0] ? spell[series.unit](d[lo - 1][2]) : "–";
       const near = lo > 0 && x - d[lo - 1][0] < d[lo][0] - x ? lo - 1 : lo;
@@ -148,7 +152,7 @@
       if (this.at === null) {
         this.readout.textContent = this.zooms() ? `showing ${seconds(this.from, 2)} to ${seconds(this.to, 2)}` : "";
       } else {
-        const where = this.zooms() ? `at ${seconds(this.at, 3)}` : `at ${percentile(this.at)}`;
+        const where = { time: () => `at ${seconds(this.at, 3)}`, percentile: () => `at ${percentile(this.at)}`, order: () => `at run ${Math.round(this.at)}` }[this.spec.kind]();
         this.readout.textContent = aloud ? `${where}: ${words.join(", ")}` : where;
       }
     }
@@ -252,7 +256,7 @@
     const open = document.getElementById(`open-${button.dataset.flame}`);
     if (open) {
       open.remove();
-      button.textContent = "Show";
+      button.textContent = button.dataset.was;
       button.setAttribute("aria-expanded", "false");
       button.focus();
       return;
@@ -274,6 +278,7 @@
     head.append(title, close);
     part.append(head, frame);
     document.getElementById("flames").prepend(part);
+    button.dataset.was = button.textContent;
     button.textContent = "Hide";
     button.setAttribute("aria-expanded", "true");
     try {

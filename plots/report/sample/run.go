@@ -26,6 +26,13 @@ type Options struct {
 	Stall time.Duration
 	// Name stands in every text that comes from outside: scenario, target, nodes' details, reasons, guarantee.
 	Name string
+	// Steady leaves out the kills.
+	Steady bool
+	// Factor multiplies all latencies; 0 is 1. Seed draws others.
+	Factor float64
+	Seed   uint64
+	// After is how long after the first sample the run began.
+	After time.Duration
 	// Flame is the page of a flame graph for profiles/.
 	Flame []byte
 }
@@ -40,7 +47,20 @@ func (o Options) filled() Options {
 	if o.PollNs == 0 {
 		o.PollNs = 20 * ms
 	}
+	if o.Factor == 0 {
+		o.Factor = 1
+	}
 	return o
+}
+
+func (o Options) started() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(o.After) }
+
+// kills are those of this run.
+func (o Options) kills() []kill {
+	if o.Steady {
+		return nil
+	}
+	return kills
 }
 
 // kill is one kill of the sample.
@@ -59,13 +79,13 @@ var kills = []kill{
 // Run makes a run folder under root.
 func Run(root string, o Options) (results.Folder, error) {
 	o = o.filled()
-	f, err := results.Create(root, "builtin", "sample", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	f, err := results.Create(root, "builtin", "sample", o.started())
 	if err != nil {
 		return f, err
 	}
 	events := o.events()
 	timeline := results.TimelineOf(events)
-	set, err := f.WriteLatencies(time.Unix(1_767_000_000, 0), o.latencies(), timeline.PhaseAt)
+	set, err := f.WriteLatencies(o.started(), o.latencies(), timeline.PhaseAt)
 	if err != nil {
 		return f, err
 	}
@@ -79,7 +99,7 @@ func Run(root string, o Options) (results.Folder, error) {
 
 func (o Options) run() results.Run {
 	scenario, _ := json.Marshal(map[string]string{"name": "sample", "about": o.Name}) // strings always marshal
-	return results.Run{Status: results.StatusFinished, StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	return results.Run{Status: results.StatusFinished, StartedAt: o.started(),
 		Asked: results.Asked{Target: "builtin" + o.Name, ScenarioName: "sample" + o.Name, Scenario: scenario, Guarantee: "synced on two of three replicas" + o.Name, Seed: 7,
 			Nodes: 3, Producers: 12, BatchMessages: 100, PayloadBytes: 256, BatchesPerS: float64(o.BatchesS), WarmupNs: 5 * sec, LoadNs: o.Seconds * sec, BatchBudgetNs: 30 * sec,
 			Arguments: []string{"run", "sample" + o.Name}, Profiling: results.Profiling{Mode: "cpu windows", CPUHz: 100, Words: "CPU at 100 Hz" + o.Name}},
@@ -92,7 +112,7 @@ func (o Options) events() []results.Event {
 		return results.Event{TNs: tNs, Source: results.SourceHarness, Kind: kind, Node: node, Role: role}
 	}
 	events := []results.Event{h(0, results.KindRunStart, "", ""), h(0, results.KindLoadStart, "", ""), h(5*sec, results.KindWarmupEnd, "", "")}
-	for _, k := range kills {
+	for _, k := range o.kills() {
 		node := results.NodeName(k.node)
 		events = append(events, h(k.atNs, results.KindKill, node, k.role), h(k.firstAckNs, results.KindFirstAck, node, ""),
 			h(k.restartNs, results.KindRestart, node, ""), h(k.caught, results.KindCaughtUp, node, ""))
@@ -100,6 +120,9 @@ func (o Options) events() []results.Event {
 	pair := func(node string, begin, end results.Kind, from, to, opFrom, opTo, bytes int64) {
 		events = append(events, results.Event{TNs: from, Source: node, Kind: begin, OpFrom: &opFrom, OpTo: &opTo, Reason: "gap" + o.Name},
 			results.Event{TNs: to, Source: node, Kind: end, OpFrom: &opFrom, OpTo: &opTo, Bytes: &bytes, DurationNs: new(to - from)})
+	}
+	if o.Steady {
+		return append(events, h(o.Seconds*sec, results.KindLoadStop, "", ""))
 	}
 	pair("n1", results.KindRepairBegin, results.KindRepairEnd, 17*sec+80*ms, 17*sec+390*ms, 4500, 5120, 21_900_000)
 	pair("n0", results.KindTransferBegin, results.KindTransferEnd, 34*sec+90*ms, 34*sec+820*ms, 9000, 10_190, 42_000_000)
@@ -113,16 +136,16 @@ func (o Options) events() []results.Event {
 }
 
 func (o Options) latencies() []results.Sample {
-	r := rand.New(rand.NewPCG(7, 7))
+	r := rand.New(rand.NewPCG(7, o.Seed))
 	samples := make([]results.Sample, 0, o.Seconds*o.BatchesS)
 	for i := range o.Seconds * o.BatchesS {
 		due := i * sec / o.BatchesS
 		sent := due + 80_000 + r.Int64N(120_000)
-		ack := sent + ms + int64(r.ExpFloat64()*float64(ms))
+		ack := sent + int64(o.Factor*float64(ms)*(1+r.ExpFloat64()))
 		if i == o.Seconds*o.BatchesS/2 && o.Stall > 0 {
 			ack = due + int64(o.Stall)
 		}
-		for _, k := range kills {
+		for _, k := range o.kills() {
 			if k.role == results.RolePrimary && due >= k.atNs && due < k.firstAckNs {
 				ack = max(ack, k.firstAckNs+r.Int64N(20*ms))
 			}
@@ -177,14 +200,14 @@ func (o Options) writeStatus(f results.Folder) error {
 
 func (o Options) status(t int64, node int, name string) results.Status {
 	s := results.Status{TNs: t, Node: name, Up: true, Role: results.RoleBackup, State: "normal"}
-	if node == 0 && t < kills[1].atNs || node == 1 && t >= kills[1].atNs {
+	if node == 0 && (o.Steady || t < kills[1].atNs) || node == 1 && !o.Steady && t >= kills[1].atNs {
 		s.Role = results.RolePrimary
 	}
 	if node == 3 {
 		s.Role, s.State = o.Name, o.Name
 	}
 	commit := min(t, o.Seconds*sec) * o.BatchesS / sec
-	for _, k := range kills {
+	for _, k := range o.kills() {
 		if k.node == node && t >= k.atNs && t < k.restartNs {
 			return results.Status{TNs: t, Node: name}
 		}
