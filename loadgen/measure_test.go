@@ -21,7 +21,7 @@ func TestAcks(t *testing.T) {
 	}
 }
 
-// Trap 15: the sums by phase are the total, and the phase is that of the due time.
+// Traps 8 and 15: every due batch has one outcome and a time to it, the sums by phase are the total, and the phase is that of the due time.
 func TestByPhaseAddsUp(t *testing.T) {
 	path := writeLedger(t, testRecords()[:2000])
 	m, err := Measure([]string{path})

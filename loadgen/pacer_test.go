@@ -78,3 +78,38 @@ func TestOvershootIsMeasured(t *testing.T) {
 type latePacer struct{ pacer }
 
 func (p latePacer) until(at time.Time) { p.pacer.until(at.Add(300 * time.Microsecond)) }
+
+// Trap 3: the pacer that is used without asking wakes in time. Where a thread that does nothing but look at the clock is itself held up
+// for longer, the machine is what is measured.
+func TestOvershootOfTheDefaultPacer(t *testing.T) {
+	const limit = 2 * time.Millisecond
+	p, err := newPacer(Options{}.WithDefaults().Pacer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for range 3 {
+		h := measureOvershoot([]pacer{p}, 200)
+		p90 := h.QuantileNs(0.9)
+		if p90 == nil {
+			t.Skipf("only %d of 200 waits began in time: the machine is too busy to tell", h.Count())
+		}
+		if *p90 <= int64(limit) {
+			return
+		}
+	}
+	if gap := longestGap(300 * time.Millisecond); gap > limit {
+		t.Skipf("a thread that only reads the clock is held up for %v here: the machine is too busy to tell", gap)
+	}
+	t.Errorf("nine in ten waits end more than %v late on a machine at rest", limit)
+}
+
+// longestGap is the longest time between two readings of the clock.
+func longestGap(during time.Duration) time.Duration {
+	longest, began := time.Duration(0), time.Now()
+	for last := began; last.Sub(began) < during; {
+		now := time.Now()
+		longest, last = max(longest, now.Sub(last)), now
+	}
+	return longest
+}

@@ -59,6 +59,7 @@ func TestPayloadIsAFunctionOfSeedProducerSequence(t *testing.T) {
 	}
 }
 
+// Trap 24: zlib leaves of the payload what the setting says, within 5 %.
 func TestPayloadCompressesAsStated(t *testing.T) {
 	for _, share := range []float64{0.1, 0.5, 1} {
 		t.Run(fmt.Sprint(share), func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Traps 2 and 11 of lateness: a producer that its own pacer wakes late is late by its own fault; a
+// Trap 2: a producer that its own pacer wakes late is late by its own fault; a
 // producer that waited for the target is not, however long after the due time it sends.
 func TestOwnLatenessHasOneCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -274,9 +274,8 @@ func TestTargetAtHalfCapacity(t *testing.T) {
 	})
 }
 
-// The generator's own lateness is seen when it is its own: here the producer is held up between two
-// batches while nothing is in flight.
-func TestOwnLatenessIsSeen(t *testing.T) {
+// Time that a client spends inside its try is the target's, not the generator's lateness.
+func TestTimeInsideATryIsNoLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := fakeClockOptions(t, slowClient{newTarget(t, memory.Options{}), 7 * time.Millisecond})
 		o.Producers, o.RatePerS, o.Duration = 1, 10, 3*time.Second

@@ -44,7 +44,7 @@ func TestTimetableDueByAgreesWithSchedules(t *testing.T) {
 	}
 }
 
-// No two producers are due in the same millisecond at the default load (trap 19).
+// Trap 19: no two producers are due in the same millisecond at the default load.
 func TestTimetableSpreadsProducers(t *testing.T) {
 	table := defaultTimetable()
 	table.Duration = time.Second

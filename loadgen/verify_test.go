@@ -120,6 +120,7 @@ func TestVerifyFindsAnAcknowledgedBatchThatWasNeverStored(t *testing.T) {
 	})
 }
 
+// Trap 10: a batch of unknown outcome may be in the log and may not.
 func TestVerifyAcceptsUnknownBothWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, ledgers := ranTarget(t, func(target *memory.Target, o *loadgen.Options) {

@@ -180,6 +180,25 @@ func TestRunRoundTripAndSchema(t *testing.T) {
 	}
 }
 
+// Trap 22: a run on a file system in memory says so.
+func TestMemoryFileSystemIsWarnedOf(t *testing.T) {
+	const dir = "/dev/shm"
+	found := Probe(dir)
+	if found.FileSystem != "tmpfs" {
+		t.Skipf("%s lies on %q here, not on tmpfs", dir, found.FileSystem)
+	}
+	if w := strings.Join(found.Warnings(), "; "); !found.Tmpfs || !strings.Contains(w, dir+" is in memory (tmpfs)") {
+		t.Errorf("%+v warns %q", found, w)
+	}
+	if w := strings.Join((&Found{FileSystem: "ext4", Commit: "abc"}).Warnings(), "; "); w != "" {
+		t.Errorf("a clean build on a disk warns %q", w)
+	}
+	all := strings.Join((&Found{Race: true, Dirty: true, Commit: "abc"}).Warnings(), "; ")
+	if !strings.Contains(all, "race build") || !strings.Contains(all, "dirty checkout") {
+		t.Errorf("a dirty race build warns %q", all)
+	}
+}
+
 func TestProbeFindsThisMachine(t *testing.T) {
 	p := Probe(t.TempDir())
 	if p.Cores < 1 || p.Kernel == "" || p.MemoryBytes == nil || *p.MemoryBytes < 1<<20 || p.FileSystem == "" || p.DiskFreeBytes == nil || p.GoVersion == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
+// Trap 7: what is out of range is counted and kept as the exact maximum. TestSummaryCheck and TestOutOfRangeIsInvalid make it the verdict's.
 func TestHistogramTraps(t *testing.T) {
 	h := NewHistogram()
 	const hour = int64(time.Hour)
@@ -34,6 +35,20 @@ func TestHistogramTraps(t *testing.T) {
 	}
 }
 
+// Trap 7: two hours in a range of ten minutes: one overflow, the maximum exact, the run invalid.
+func TestOutOfRangeIsInvalid(t *testing.T) {
+	h := NewHistogram()
+	h.Record(int64(2 * time.Hour))
+	s := Summary{OfferedBatches: 1, AckedBatches: 1, Histogram: h.Health()}
+	var j Judge
+	j.Verified()
+	s.Check(&j)
+	if v, code := j.Verdict(); h.Health().OverflowCount != 1 || *h.MaxNs() != int64(2*time.Hour) || v != Invalid || code != ExitInvalid {
+		t.Errorf("%+v, max %d ns, verdict %s: %v", h.Health(), *h.MaxNs(), v, j.Reasons())
+	}
+}
+
+// Trap 20: the maximum is the sample, not a bucket's edge.
 func TestExactMax(t *testing.T) {
 	h := NewHistogram()
 	h.Record(1_000_001)
@@ -45,6 +60,7 @@ func TestExactMax(t *testing.T) {
 	}
 }
 
+// Trap 14: a quantile is shown only where ten samples lie beyond it: with 1,000 there is a p99 and no p99.99.
 func TestQuantileNeedsSamples(t *testing.T) {
 	for _, c := range []struct {
 		n    int64
@@ -116,6 +132,7 @@ func checkWithin(t *testing.T, got *int64, want int64) {
 }
 
 // TestMergedNotAveraged is case D6: two producers with disjoint latencies.
+// Trap 6, D6: the p99 of two actors is that of all their samples, not the mean of their two.
 func TestMergedNotAveraged(t *testing.T) {
 	a, b := NewHistogram(), NewHistogram()
 	for range 9_900 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+// Trap 39: one exit code for each verdict; TestUsage, TestPlantedFaultsDecideTheExitCode and TestInterruptedRun in cmd/bench have them from the
+// command's end, results/compare that of a regression.
 func TestJudge(t *testing.T) {
 	type add func(*Judge)
 	loss := func(j *Judge) { j.Loss("loss") }
@@ -60,6 +62,7 @@ func TestUnverifiedIsNeverAPass(t *testing.T) {
 	}
 }
 
+// Traps 7, 8, 12 and 26: an overflow, books that do not balance, a negative duration and a run without an acknowledgement are no pass.
 func TestSummaryCheck(t *testing.T) {
 	good := Summary{OfferedBatches: 10, AckedBatches: 8, UnknownBatches: 1, FailedBatches: 1}
 	for _, c := range []struct {

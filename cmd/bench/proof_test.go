@@ -31,8 +31,8 @@ func quietSession(t *testing.T, scenario string) (*session, *bytes.Buffer) {
 // Trap 2: whatever takes the cores from the generator makes it late, and then the run is invalid and not a failure of the target, even if it
 // missed a demand too.
 func TestBurnedCoresMakeTheRunInvalid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes both cores for ten seconds")
+	if found := results.Probe(t.TempDir()); testing.Short() || found.Race {
+		t.Skip("takes all cores for ten seconds, and many times that with the race detector")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var burners sync.WaitGroup

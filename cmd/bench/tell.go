@@ -16,11 +16,8 @@ func (r *session) tell(s results.Summary) {
 	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d", s.OfferedBatches, s.AckedBatches,
 		s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches)
 	p.line("in all, on every node: %s, %s, %s", counted(s.ViewChanges, "view change"), counted(s.Repairs, "repair"), counted(s.Transfers, "transfer"))
-	for _, phase := range append(results.Phases(), results.Overall) {
-		if q, ok := s.LatencyNs[string(phase)]; ok && q.Count > 0 {
-			p.line("latency %-8s p50 %-8s p90 %-8s p99 %-8s p99.9 %-8s max %-8s of %d batches", phase,
-				nsText(q.P50), nsText(q.P90), nsText(q.P99), nsText(q.P999), nsText(q.Max), q.Count)
-		}
+	for _, sentence := range latencyTexts(s) {
+		p.line("%s", sentence)
 	}
 	for _, sentence := range lateTexts(s, r.scenario) {
 		p.line("%s", sentence)
@@ -48,6 +45,18 @@ func (r *session) tell(s results.Summary) {
 	if kept := r.keptText(s.Verdict); kept != "" {
 		p.always("  %s", kept)
 	}
+}
+
+// latencyTexts are the latencies of each phase that has some. A batch is one sample, however many messages it holds.
+func latencyTexts(s results.Summary) []string {
+	var texts []string
+	for _, phase := range append(results.Phases(), results.Overall) {
+		if q, ok := s.LatencyNs[string(phase)]; ok && q.Count > 0 {
+			texts = append(texts, fmt.Sprintf("latency %-8s p50 %-8s p90 %-8s p99 %-8s p99.9 %-8s max %-8s of %d batches", phase,
+				nsText(q.P50), nsText(q.P90), nsText(q.P99), nsText(q.P999), nsText(q.Max), q.Count))
+		}
+	}
+	return texts
 }
 
 // lateTexts tells the two latenesses of summary.json apart: generator.late_p99_ns, which is judged, and late_ns, which is not.

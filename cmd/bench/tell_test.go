@@ -74,3 +74,16 @@ func TestLoadText(t *testing.T) {
 		}
 	}
 }
+
+// Traps 14 and 16: the text says that the samples are batches, and shows no quantile that they do not carry.
+func TestLatencyTexts(t *testing.T) {
+	h := results.NewHistogram()
+	for i := range int64(1000) {
+		h.Record((i + 1) * 10_000)
+	}
+	s := results.Summary{LatencyNs: map[string]results.Quantiles{"steady": h.Quantiles(), "outage": results.NewHistogram().Quantiles()}}
+	want := "latency steady   p50 5ms      p90 9ms      p99 9.9ms    p99.9 –        max 10ms     of 1000 batches"
+	if got := strings.Join(latencyTexts(s), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -109,7 +109,7 @@ func (f *fullRig) config(syncRequired bool) *vsr.Config {
 	return &c
 }
 
-// TestWhoHasForgotten: where acknowledgements rest on writes, a restart of the machine and a fence may have
+// TestWhoHasForgotten (trap 21: a SIGKILL takes nothing from a log that is not synced, a power cut does): where acknowledgements rest on writes, a restart of the machine and a fence may have
 // taken what they rested on.
 func TestWhoHasForgotten(t *testing.T) {
 	for _, test := range []struct {

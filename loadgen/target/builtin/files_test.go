@@ -163,7 +163,7 @@ func TestFilesRead(t *testing.T) {
 	}
 }
 
-// The proof after a SIGKILL of all: a load, the data directories, and a fault planted in a copy.
+// Trap 27, and the proof after a SIGKILL of all: a load, the data directories, and a fault planted in a copy.
 func TestVerifyOfDataDirectories(t *testing.T) {
 	s := startStub(t)
 	outcome, err := loadgen.Run(t.Context(), loadgen.Options{Target: s, LedgerDir: t.TempDir(), Producers: 4, BatchMessages: 5,
