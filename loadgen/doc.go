@@ -7,6 +7,7 @@
 //	Payload    fills the messages of a batch; each message says who sent it and checks itself
 //	producer   waits for the due time, tries the batch over the roster until it has an outcome
 //	Ledger     one compact file per producer: due, sent, completed, tries, outcome, offset
+//	consumer   tails a replica beside the load and notes how long each batch took to be read
 //	Measure    reads the ledgers and makes histograms by phase and rates by second
 //	Verify     reads every replica to its end and holds it against the ledgers
 //
@@ -23,6 +24,6 @@
 //
 // # Goroutines
 //
-// Run starts one goroutine a producer and waits for all of them; a producer's state, its histograms
+// Run starts one goroutine a producer and one a consumer, and waits for all of them; a producer's state, its histograms
 // included, belongs to that goroutine. Observers read Live, which is made of atomics.
 package loadgen

@@ -10,6 +10,7 @@ import (
 // goroutine may read it.
 type Live struct {
 	producers []liveProducer
+	reads     liveReads
 	start     atomic.Pointer[liveStart] // nil until the first due time is fixed
 }
 
@@ -70,12 +71,16 @@ type Progress struct {
 	Due, Sent                       int64
 	Acked, Unknown, Failed, Tries   int64
 	RecentP50Ns, RecentP99Ns, MaxNs *int64 // due to acknowledged, since the last look; nil without samples
+
+	Read                 int64  // by all consumers together
+	ReadP50Ns, ReadP99Ns *int64 // due to read, since the last look
 }
 
 // Observer takes looks at a Live and remembers the last one. It belongs to one goroutine.
 type Observer struct {
 	live *Live
 	seen []uint64
+	read uint64
 }
 
 // NewObserver makes an observer.
@@ -105,10 +110,19 @@ func (o *Observer) Look() Progress {
 		}
 		o.seen[i] = count
 	}
-	if len(recent) > 0 {
-		slices.Sort(recent)
-		at := func(q float64) *int64 { return &recent[int(q*float64(len(recent)-1)+0.5)] }
-		p.RecentP50Ns, p.RecentP99Ns, p.MaxNs = at(0.5), at(0.99), at(1)
-	}
+	p.RecentP50Ns, p.RecentP99Ns, p.MaxNs = threeOf(recent)
+	recent, o.read = o.live.reads.since(o.read)
+	p.Read = int64(o.read)
+	p.ReadP50Ns, p.ReadP99Ns, _ = threeOf(recent)
 	return p
+}
+
+// threeOf are median, p99 and maximum; nil of nothing.
+func threeOf(samples []int64) (p50, p99, highest *int64) {
+	if len(samples) == 0 {
+		return nil, nil, nil
+	}
+	slices.Sort(samples)
+	at := func(q float64) *int64 { return &samples[int(q*float64(len(samples)-1)+0.5)] }
+	return at(0.5), at(0.99), at(1)
 }

@@ -29,6 +29,9 @@ type Options struct {
 	KeyDistribution Distribution
 	ZipfExponent    float64
 
+	// Consumers are the replicas, by index, that are read while the load runs, each by a consumer of its own. The target must be a Tailer.
+	Consumers []int
+
 	// Budget is how long after its due time a batch may be acknowledged, and DrainBudget how long
 	// after the end of the load, whichever ends first; 30 s and 10 s.
 	Budget      time.Duration

@@ -24,6 +24,7 @@ type RunOutcome struct {
 	Overshoot     *results.Histogram // of the pacer's waits, before the load; nil if not measured
 	Health        Health
 	RegisterTries int64
+	Consumers     []ConsumerOutcome
 	// AckedPayloadBytes are the messages of all acknowledged batches.
 	AckedPayloadBytes int64
 
@@ -69,6 +70,7 @@ func Run(ctx context.Context, options Options) (RunOutcome, error) {
 // run is one run under way.
 type run struct {
 	options Options
+	readers *consumers
 	loops   []*producerLoop
 	outcome RunOutcome
 }
@@ -81,6 +83,9 @@ func (r *run) open(ctx context.Context) error {
 	}
 	if err := os.MkdirAll(r.options.LedgerDir, 0o755); err != nil {
 		return fmt.Errorf("make ledger directory: %w", err)
+	}
+	if r.readers, err = r.options.openConsumers(); err != nil {
+		return err
 	}
 	for i := range r.options.Producers {
 		if err := r.openProducer(ctx, i, pool); err != nil {
@@ -150,6 +155,7 @@ func (r *run) load(ctx context.Context) error {
 	if o.OnStart != nil {
 		o.OnStart(r.outcome.StartNs)
 	}
+	r.readers.begin(ctx, start, r.outcome.StartNs)
 	before := readUsage()
 	// A ledger that cannot be written makes the run worthless: the first error ends the load.
 	loading, stopLoading := context.WithCancel(ctx)
@@ -162,6 +168,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	})
 	r.outcome.Health = healthBetween(before, readUsage())
+	r.outcome.Consumers = r.readers.end()
 	r.outcome.StopNs = int64(stop.Sub(o.Base))
 	if ctx.Err() != nil {
 		r.outcome.Interrupted = true

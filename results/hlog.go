@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -80,29 +81,38 @@ func (w *HlogWriter) Write(i Interval) error {
 	return nil
 }
 
-// WriteLatencies writes all samples (of all producers, in any order; they are sorted in place) as an interval log and returns the
-// histograms per phase, which equal the merged intervals. Phases are known only after the run, hence samples and not histograms come in:
+// WriteLatencies writes all samples (of all producers, in any order; they are sorted in place) and what consumers read as an interval log
+// and returns the histograms per phase, which equal the merged intervals. Phases are known only after the run, hence samples and not histograms come in:
 // 24 bytes a batch.
-func WriteLatencies(out io.Writer, runStart time.Time, samples []Sample, phaseOf func(dueNs int64) Phase) (*LatencySet, error) {
+func WriteLatencies(out io.Writer, runStart time.Time, samples []Sample, phaseOf func(dueNs int64) Phase, reads ...Read) (*LatencySet, error) {
 	buffered := bufio.NewWriter(out)
 	w, err := NewHlogWriter(buffered, runStart)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Compare(a.DueNs, b.DueNs) })
+	slices.SortFunc(reads, func(a, b Read) int { return cmp.Compare(a.DueNs, b.DueNs) })
 	total, second := NewLatencySet(), NewLatencySet()
-	for from := 0; from < len(samples); {
-		begin := floorSecond(samples[from].DueNs)
-		to := from
-		for ; to < len(samples) && samples[to].DueNs < begin+intervalNs; to++ {
-			second.Record(phaseOf(samples[to].DueNs), samples[to])
+	for len(samples)+len(reads) > 0 {
+		first := int64(math.MaxInt64)
+		if len(samples) > 0 {
+			first = samples[0].DueNs
+		}
+		if len(reads) > 0 {
+			first = min(first, reads[0].DueNs)
+		}
+		begin := floorSecond(first)
+		for ; len(samples) > 0 && samples[0].DueNs < begin+intervalNs; samples = samples[1:] {
+			second.Record(phaseOf(samples[0].DueNs), samples[0])
+		}
+		for ; len(reads) > 0 && reads[0].DueNs < begin+intervalNs; reads = reads[1:] {
+			second.RecordRead(phaseOf(reads[0].DueNs), reads[0])
 		}
 		if err := w.writeSecond(begin, second); err != nil {
 			return nil, err
 		}
 		total.Merge(second)
 		second.reset()
-		from = to
 	}
 	if err := buffered.Flush(); err != nil {
 		return nil, fmt.Errorf("write interval log: %w", err)
@@ -133,10 +143,10 @@ func (w *HlogWriter) writeSecond(beginNs int64, set *LatencySet) error {
 }
 
 // WriteLatencies writes latency.hlog atomically.
-func (f Folder) WriteLatencies(runStart time.Time, samples []Sample, phaseOf func(dueNs int64) Phase) (*LatencySet, error) {
+func (f Folder) WriteLatencies(runStart time.Time, samples []Sample, phaseOf func(dueNs int64) Phase, reads ...Read) (*LatencySet, error) {
 	var set *LatencySet
 	err := WriteFileAtomic(f.Latency(), func(out io.Writer) (err error) {
-		set, err = WriteLatencies(out, runStart, samples, phaseOf)
+		set, err = WriteLatencies(out, runStart, samples, phaseOf, reads...)
 		return err
 	})
 	return set, err

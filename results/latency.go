@@ -12,9 +12,10 @@ const (
 	DueToSent LatencyKind = "due_to_sent" // the generator's lateness
 	SentToAck LatencyKind = "sent_to_ack" // service time
 	DueToAck  LatencyKind = "due_to_ack"  // response time, what a user waits
+	DueToRead LatencyKind = "due_to_read" // end to end: what a consumer waits
 )
 
-// LatencyKinds in the order of a batch's life.
+// LatencyKinds of an acknowledged batch, in the order of its life.
 func LatencyKinds() []LatencyKind { return []LatencyKind{DueToSent, SentToAck, DueToAck} }
 
 // Sample is one acknowledged batch, ns since run start. A batch is one sample, however many messages it holds.
@@ -37,6 +38,12 @@ func (s Sample) Of(k LatencyKind) int64 {
 	panic("results: latency kind " + string(k) + " is none")
 }
 
+// Read is one batch as a consumer met it, ns since run start.
+type Read struct {
+	DueNs  int64
+	ReadNs int64
+}
+
 type latencyKey struct {
 	kind  LatencyKind
 	phase Phase
@@ -56,6 +63,9 @@ func (s *LatencySet) Record(p Phase, sample Sample) {
 		s.of(k, p).Record(sample.Of(k))
 	}
 }
+
+// RecordRead counts what a consumer read.
+func (s *LatencySet) RecordRead(p Phase, r Read) { s.of(DueToRead, p).Record(r.ReadNs - r.DueNs) }
 
 func (s *LatencySet) of(k LatencyKind, p Phase) *Histogram {
 	key := latencyKey{k, p}

@@ -33,6 +33,8 @@ type Summary struct {
 
 	Replicas []ReplicaSummary `json:"replicas"`
 	Kills    []KillSummary    `json:"kills"`
+	// Consumers that read beside the load; none by default.
+	Consumers []ConsumerSummary `json:"consumers"`
 
 	Repairs     int64 `json:"repairs"`
 	Transfers   int64 `json:"transfers"`
@@ -42,6 +44,8 @@ type Summary struct {
 	LatencyNs map[string]Quantiles `json:"latency_ns"`
 	ServiceNs map[string]Quantiles `json:"service_ns"`
 	LateNs    map[string]Quantiles `json:"late_ns"`
+	// ReadNs is from due to read by a consumer, by phase and "overall"; empty without consumers.
+	ReadNs    map[string]Quantiles `json:"read_ns"`
 	Histogram HistogramHealth      `json:"histogram"`
 	// PhaseBatches counts the acknowledged batches of each phase.
 	PhaseBatches map[string]int64 `json:"phase_batches"`
@@ -60,6 +64,17 @@ type Summary struct {
 
 // Overall is the key beside the phases in LatencyNs.
 const Overall = "overall"
+
+// ConsumerSummary is one consumer that tailed a replica while the load ran.
+type ConsumerSummary struct {
+	Replica     string `json:"replica"`
+	ReadBatches int64  `json:"read_batches"`
+	// Errors counts the times that the replica could not be asked.
+	Errors   int64  `json:"errors"`
+	FirstErr string `json:"first_error,omitempty"`
+	// StrangeBatches were read twice, or belong to no timetable of the run.
+	StrangeBatches int64 `json:"strange_batches"`
+}
 
 // ReplicaSummary is one node at the end of the run.
 type ReplicaSummary struct {
@@ -145,8 +160,9 @@ func (f Folder) WriteSummary(s Summary) error {
 	orEmpty(&s.DivergedReplicas)
 	orEmpty(&s.Replicas)
 	orEmpty(&s.Kills)
+	orEmpty(&s.Consumers)
 	orEmpty(&s.Verification)
-	for _, m := range []*map[string]Quantiles{&s.LatencyNs, &s.ServiceNs, &s.LateNs} {
+	for _, m := range []*map[string]Quantiles{&s.LatencyNs, &s.ServiceNs, &s.LateNs, &s.ReadNs} {
 		if *m == nil {
 			*m = map[string]Quantiles{}
 		}

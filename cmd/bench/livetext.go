@@ -12,6 +12,9 @@ func (v *liveView) textLine() string {
 	if v.Step == stepLoad {
 		parts = append(parts, fmt.Sprintf("%5.0f batches/s", v.BatchesPerS), "p50 "+nsText(v.P50Ns), "p99 "+nsText(v.P99Ns),
 			fmt.Sprintf("waiting %d", v.WaitingBatches))
+		if v.ReadBatches > 0 {
+			parts = append(parts, fmt.Sprintf("read p50 %s p99 %s", nsText(v.ReadP50Ns), nsText(v.ReadP99Ns)))
+		}
 	}
 	for _, n := range v.Nodes {
 		parts = append(parts, n.short())
@@ -70,6 +73,9 @@ func (v *liveView) textBlock() []string {
 	if v.Step == stepLoad {
 		lines = append(lines, fmt.Sprintf("  %6.0f batches/s   p50 %s   p99 %s   waiting %d   acknowledged %d of %d",
 			v.BatchesPerS, nsText(v.P50Ns), nsText(v.P99Ns), v.WaitingBatches, v.AckedBatches, v.DueBatches))
+	}
+	if v.ReadBatches > 0 {
+		lines = append(lines, fmt.Sprintf("  consumers: read %d batches   p50 %s   p99 %s from due", v.ReadBatches, nsText(v.ReadP50Ns), nsText(v.ReadP99Ns)))
 	}
 	for _, n := range v.Nodes {
 		lines = append(lines, "  "+n.row())

@@ -28,6 +28,10 @@ type liveView struct {
 	WaitingBatches int64 `json:"waiting_batches"` // due and without an outcome yet
 	Tries          int64 `json:"tries"`
 
+	ReadBatches int64  `json:"read_batches"` // by all consumers together
+	ReadP50Ns   *int64 `json:"read_p50_ns"`  // from due, of the last second; null without consumers
+	ReadP99Ns   *int64 `json:"read_p99_ns"`
+
 	Nodes      []liveNode `json:"nodes"`
 	Faults     []string   `json:"faults"` // in force now, in words
 	Next       *liveNext  `json:"next"`   // null: nothing more is planned
@@ -135,6 +139,8 @@ type liveSampler struct {
 	last     loadgen.Progress
 	rate     float64
 	p50, p99 *int64
+
+	readP50, readP99 *int64
 }
 
 func newLiveSampler(live *loadgen.Live) *liveSampler {
@@ -149,6 +155,7 @@ func (s *liveSampler) second() {
 	seconds := float64(look.AtNs-s.last.AtNs) / 1e9
 	s.rate = float64(look.Acked-s.last.Acked) / max(seconds, 1e-3)
 	s.p50, s.p99 = look.RecentP50Ns, look.RecentP99Ns
+	s.readP50, s.readP99 = look.ReadP50Ns, look.ReadP99Ns
 	s.last = look
 }
 
@@ -156,5 +163,6 @@ func (s *liveSampler) fill(v *liveView) {
 	l := s.last
 	v.BatchesPerS, v.P50Ns, v.P99Ns = s.rate, s.p50, s.p99
 	v.DueBatches, v.AckedBatches, v.UnknownBatches, v.FailedBatches, v.Tries = l.Due, l.Acked, l.Unknown, l.Failed, l.Tries
+	v.ReadBatches, v.ReadP50Ns, v.ReadP99Ns = l.Read, s.readP50, s.readP99
 	v.WaitingBatches = max(l.Due-l.Acked-l.Unknown-l.Failed, 0)
 }

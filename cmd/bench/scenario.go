@@ -53,6 +53,7 @@ type Scenario struct {
 	Durability string        `yaml:"durability"`
 	Cluster    server.Limits `yaml:"cluster,omitempty"`
 	Faults     []Fault       `yaml:"faults,omitempty"`
+	Consumers  Consumers     `yaml:"consumers,omitempty"`
 	Demands    Demands       `yaml:"demands"`
 }
 

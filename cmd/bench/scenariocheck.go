@@ -55,6 +55,9 @@ func (s Scenario) validate() error {
 	if err := s.validateDemands(); err != nil {
 		return err
 	}
+	if err := s.validateConsumers(); err != nil {
+		return err
+	}
 	return s.validateFaults()
 }
 

@@ -23,7 +23,7 @@ func scenarioDocs(t *testing.T) string {
 func TestDocsTellEveryField(t *testing.T) {
 	text := scenarioDocs(t)
 	kinds := []reflect.Type{reflect.TypeFor[Scenario](), reflect.TypeFor[PayloadShape](), reflect.TypeFor[LoadStep](), reflect.TypeFor[Fault](),
-		reflect.TypeFor[Demands](), reflect.TypeFor[server.Limits]()}
+		reflect.TypeFor[Demands](), reflect.TypeFor[Consumers](), reflect.TypeFor[server.Limits]()}
 	for _, kind := range kinds {
 		for field := range kind.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")

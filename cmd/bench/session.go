@@ -208,7 +208,7 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 			show.Go(func() { r.showLoad(showing, live) })
 			show.Go(func() { r.watchOwnPauses(showing) })
 		}})
-	r.outcome, err = loadgen.Run(ctx, options)
+	r.outcome, err = loadgen.Run(ctx, r.scenario.consumerOptions(options))
 	r.profiler.end()
 	stopShowing()
 	show.Wait()

@@ -27,7 +27,7 @@ func (r *session) summarize() (results.Summary, error) {
 		return s, err
 	}
 	timeline := results.TimelineOf(events)
-	set, err := r.folder.WriteLatencies(r.run.StartedAt, m.Samples, timeline.PhaseAt)
+	set, err := r.folder.WriteLatencies(r.run.StartedAt, m.Samples, timeline.PhaseAt, r.countReads(&s)...)
 	if err != nil {
 		return s, fmt.Errorf("write latencies: %w", err)
 	}
@@ -37,6 +37,9 @@ func (r *session) summarize() (results.Summary, error) {
 	r.countBatches(&s, m)
 	s.FrameBytes = r.frameBytes(&s)
 	s.LatencyNs, s.ServiceNs, s.LateNs = set.Quantiles(results.DueToAck), set.Quantiles(results.SentToAck), set.Quantiles(results.DueToSent)
+	if len(r.outcome.Consumers) > 0 {
+		s.ReadNs = set.Quantiles(results.DueToRead)
+	}
 	s.Histogram = set.Health()
 	s.PhaseBatches = map[string]int64{}
 	for phase, n := range m.ByPhase(&timeline) {

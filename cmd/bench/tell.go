@@ -19,6 +19,12 @@ func (r *session) tell(s results.Summary) {
 	for _, sentence := range latencyTexts(s) {
 		p.line("%s", sentence)
 	}
+	for _, phase := range append(results.Phases(), results.Overall) {
+		if q, ok := s.ReadNs[string(phase)]; ok && q.Count > 0 {
+			p.line("due to read %-8s p50 %-8s p99 %-8s max %-8s of %d batches by %s", phase, nsText(q.P50), nsText(q.P99), nsText(q.Max), q.Count,
+				counted(int64(len(s.Consumers)), "consumer"))
+		}
+	}
 	for _, sentence := range lateTexts(s, r.scenario) {
 		p.line("%s", sentence)
 	}

@@ -1,0 +1,60 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"rejoin/loadgen"
+	"rejoin/server/wire"
+)
+
+// tail follows one replica by long polls.
+type tail struct {
+	reader
+}
+
+var _ loadgen.Tailer = (*Target)(nil)
+
+// OpenTail implements loadgen.Tailer.
+func (t *Target) OpenTail(replica string) (loadgen.Tail, error) {
+	node, err := t.nodeNamed(replica)
+	if err != nil {
+		return nil, err
+	}
+	return &tail{reader{target: t, link: t.newLink(node.Client)}}, nil
+}
+
+// Close implements loadgen.Tail.
+func (t *tail) Close() error {
+	t.link.close()
+	return nil
+}
+
+// tailGrace is how much longer than the poll an answer may take.
+const tailGrace = 500 * time.Millisecond
+
+// Next implements loadgen.Tail: one request, which the replica holds until it has something or the time is over.
+func (t *tail) Next(ctx context.Context, deadline time.Time, yield func(loadgen.ReadBatch) error) error {
+	wait := max(time.Until(deadline), 0)
+	o := t.target.options
+	path := fmt.Sprintf("%s?offset=%d&max_bytes=%d&consistency=any&wait_ms=%d", t.target.frames, t.next, o.ReadBytes, wait.Milliseconds())
+	response, failed := t.link.do(ctx, request{method: fasthttp.MethodGet, path: path, answerBytesMax: o.ReadBytes + wire.FrameBytesMax},
+		deadline.Add(tailGrace))
+	if failed != nil {
+		return failed.err
+	}
+	switch status := response.StatusCode(); status {
+	case fasthttp.StatusOK:
+		if err := t.extent(response); err != nil {
+			return err
+		}
+		return t.frames(response.Body(), yield)
+	case fasthttp.StatusGone:
+		return t.skipTrimmed(response)
+	default:
+		return fmt.Errorf("status %d: %s", status, clip(response.Body()))
+	}
+}
