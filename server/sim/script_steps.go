@@ -20,10 +20,11 @@ func init() { // the table and what it holds name one another
 		"show": readShow, "drop": fated(fate{drop: true}), "hold": fated(fate{keep: true}), "copy": fated(fate{keep: true, copy: true}), "delay": readDelay,
 		"pass": readPass, "release": func(*words) func(*scriptRun) { return (*scriptRun).release },
 		"hold-syncs": each((*scriptRun).holdSyncs), "let-syncs": each((*scriptRun).letSyncs),
-		"judge": func(*words) func(*scriptRun) { return (*scriptRun).judge },
-		"look":  func(*words) func(*scriptRun) { return (*scriptRun).look },
-		"rest":  func(*words) func(*scriptRun) { return (*scriptRun).rest },
-		"run":   readRun, "until": readUntil, "expect": readExpect,
+		"judge":    func(*words) func(*scriptRun) { return (*scriptRun).judge },
+		"look":     func(*words) func(*scriptRun) { return (*scriptRun).look },
+		"rest":     func(*words) func(*scriptRun) { return (*scriptRun).rest },
+		"catch-up": func(*words) func(*scriptRun) { return func(r *scriptRun) { r.w.catchUpUnderLoad() } },
+		"run":      readRun, "until": readUntil, "expect": readExpect,
 	}
 }
 
