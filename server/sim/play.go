@@ -25,6 +25,7 @@ func (w *world) play() {
 		w.clients = append(w.clients, c)
 		c.idle()
 	}
+	newConsumer(w).later()
 	w.nemesis.init(w)
 	w.runUntil(w.setup.faultNs, nil)
 	w.nemesis.heal()
