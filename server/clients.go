@@ -167,7 +167,7 @@ func (g *group) readNow(offset uint64, maxBytes int64) (api.Span, bool, error) {
 	if earliest := g.disk.Log().EarliestOffset(); offset < earliest {
 		return api.Span{}, false, api.ErrBelowEarliest{Earliest: earliest}
 	}
-	last := min(g.committed.Load(), g.disk.Log().Written().Op)
+	last := min(g.readable.Load(), g.disk.Log().Written().Op)
 	op, err := g.disk.Log().OpOf(offset)
 	if errors.Is(err, journal.ErrNotHeld) || err == nil && op > last {
 		return api.Span{}, false, nil

@@ -32,12 +32,12 @@ type group struct {
 	served  chan uint64   // first ops of what was sent unchecked, for the scrub; what does not fit is not looked at
 	full    fullness
 
-	clients   clients
-	snapshot  atomic.Pointer[snapshot]
-	committed atomic.Uint64
-	raised    broadcast     // commit has risen
-	beatAt    atomic.Int64  // when the last beat came, CLOCK_MONOTONIC
-	beatView  atomic.Uint64 // and its view
+	clients  clients
+	snapshot atomic.Pointer[snapshot]
+	readable atomic.Uint64 // readers see ops up to here
+	raised   broadcast     // readable has risen
+	beatAt   atomic.Int64  // when the last beat came, CLOCK_MONOTONIC
+	beatView atomic.Uint64 // and its view
 }
 
 // item is an input with the frame it speaks of, if any: one reference, of wire.OwnerPartition.

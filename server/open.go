@@ -118,7 +118,7 @@ func (g *group) recover() error {
 	if err != nil {
 		return err
 	}
-	g.committed.Store(boot.Commit.Op)
+	g.readable.Store(boot.Commit.Op)
 	g.publish()
 	n.recorder.Emit(wire.Event{Kind: wire.EventRecovery, Topic: g.topic.Name, Partition: g.index, View: boot.State.View, LogView: boot.State.LogView,
 		OpFrom: boot.Commit.Op, OpTo: boot.Head.Op, DurationNs: time.Since(began).Nanoseconds(), Detail: findings(rec)})

@@ -114,9 +114,12 @@ func (g *group) Work(j partition.Job) { g.jobs.put(j) }
 // Reply answers a client.
 func (g *group) Reply(token uint64, a partition.Answer) { g.clients.answer(token, a) }
 
-// Committed lets readers see more.
-func (g *group) Committed(id vsr.ID) {
-	g.committed.Store(id.Op)
+// Committed is for observers of every commit; here readers wait, and they are told by Readable.
+func (g *group) Committed(vsr.ID) {}
+
+// Readable lets readers see more.
+func (g *group) Readable(op uint64) {
+	g.readable.Store(op)
 	g.raised.fire()
 }
 

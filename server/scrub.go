@@ -34,7 +34,7 @@ func (g *group) scrub(ctx context.Context) {
 	op := g.disk.Log().Start()
 	for {
 		budget := int64(scrubBytesPerSecond * scrubPause / time.Second)
-		for budget > 0 && op <= g.committed.Load() && op <= g.disk.Log().Written().Op {
+		for budget > 0 && op <= g.readable.Load() && op <= g.disk.Log().Written().Op {
 			n, ok := g.scrubOne(op)
 			budget -= int64(n)
 			if !ok {
@@ -43,7 +43,7 @@ func (g *group) scrub(ctx context.Context) {
 			op++
 		}
 		pause := scrubPause
-		if op > g.committed.Load() {
+		if op > g.readable.Load() {
 			op, pause = g.disk.Log().Start(), scrubRound
 		}
 		if !g.scrubServed(ctx, pause) {

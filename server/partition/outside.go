@@ -31,6 +31,10 @@ type Outside interface {
 	// Committed tells that ops up to id are committed.
 	Committed(id vsr.ID)
 
+	// Readable tells that readers may see ops up to op, as far as the log holds them. It follows commit, but
+	// for a moment in which the log still holds something else there.
+	Readable(op uint64)
+
 	// Observe tells an observer of something that decides nothing.
 	Observe(e *vsr.Event)
 

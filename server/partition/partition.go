@@ -29,6 +29,7 @@ type Partition struct {
 	ring    ring
 
 	commit          vsr.ID
+	readable        readable
 	ringOps         uint64 // so many of the last ops are never trimmed: what is uncommitted lies among them
 	checkpointBytes int64
 	loggedBytes     int64         // since the last checkpoint
@@ -49,7 +50,7 @@ func New(o Options) (*Partition, error) {
 	return &Partition{
 		replica: r, outside: o.Outside, pending: map[uint64]*wire.Buffer{},
 		kept: make([]*wire.Buffer, o.Replica.PipelineOps), ring: newRing(int(o.Replica.RingOps), o.RingBytes),
-		commit: r.Status().Commit, ringOps: o.Replica.RingOps, checkpointBytes: o.CheckpointBytes,
+		commit: r.Status().Commit, readable: newReadable(r.Status().Commit.Op), ringOps: o.Replica.RingOps, checkpointBytes: o.CheckpointBytes,
 	}, nil
 }
 
@@ -71,6 +72,7 @@ func (p *Partition) Handle(in *vsr.Input, frame *wire.Buffer) {
 		p.dropPending(in.Token)
 	}
 	effects := p.replica.Step(in)
+	p.settleReadable(in.Kind)
 	for i := range effects {
 		p.perform(&effects[i])
 	}
@@ -110,6 +112,7 @@ func (p *Partition) perform(e *vsr.Effect) {
 		p.drop(e.ID)
 	case vsr.EffCut:
 		p.ring.cut(e.ID.Op)
+		p.readable.cut(e.ID.Op)
 		p.outside.Work(Job{Kind: JobCut, ID: e.ID, Top: e.Top})
 	case vsr.EffFill:
 		p.fill(&e.Header)
@@ -225,10 +228,11 @@ func (p *Partition) fill(h *vsr.Header) {
 	p.outside.Work(Job{Kind: JobFill, Frame: p.frame})
 }
 
-// committed lets readers see id, and checkpoints the client table once in a segment.
+// committed notes that ops up to id are committed, and checkpoints the client table once in a segment.
 func (p *Partition) committed(id vsr.ID) {
 	p.commit = id
 	p.outside.Committed(id)
+	p.tellReadable()
 	if p.loggedBytes < p.checkpointBytes {
 		return
 	}

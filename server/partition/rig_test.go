@@ -33,6 +33,7 @@ type rigNode struct {
 	tokens   uint64
 	requests uint64
 	observed int
+	readable uint64
 }
 
 type delivery struct {
@@ -237,6 +238,7 @@ func (n *rigNode) Reply(_ uint64, a Answer) {
 	n.answers = append(n.answers, a)
 }
 func (n *rigNode) Committed(vsr.ID)   {}
+func (n *rigNode) Readable(op uint64) { n.readable = op }
 func (n *rigNode) Observe(*vsr.Event) { n.observed++ }
 func (n *rigNode) Fence(why string)   { n.rig.t.Fatalf("node %d fenced: %s", n.id, why) }
 

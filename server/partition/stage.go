@@ -206,5 +206,6 @@ func (p *Partition) stageFrame(h *vsr.Header) {
 // reset follows the log to another one: nothing of the old one is in memory any more.
 func (p *Partition) reset() {
 	p.ring.clear()
+	p.readable.reset()
 	p.loggedBytes = 0
 }

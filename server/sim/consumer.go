@@ -33,10 +33,10 @@ func (c *consumer) later() {
 	})
 }
 
-// read asks one replica for what it may show at the present offset: nothing above its commit.
+// read asks one replica for what it may show at the present offset, as a node does.
 func (c *consumer) read(p *process, most int64) {
 	log := p.log()
-	last := min(p.status().Commit.Op, log.Written().Op)
+	last := min(p.readable, log.Written().Op)
 	c.offset = max(c.offset, log.EarliestOffset())
 	op, err := log.OpOf(c.offset)
 	if err == nil && op > last || errors.Is(err, journal.ErrNotHeld) { // not there yet
@@ -62,9 +62,13 @@ func (c *consumer) read(p *process, most int64) {
 	c.take(p, span.First, bytes)
 }
 
-// damaged goes on behind what cannot be read here; another replica has it.
+// damaged goes on with another replica where this one cannot read, or puts another log in the place of
+// its own just now.
 func (c *consumer) damaged(p *process, err error) {
-	if !errors.Is(err, journal.ErrDamaged) && p.running() {
+	if errors.Is(err, journal.ErrClosed) {
+		return
+	}
+	if !errors.Is(err, journal.ErrDamaged) {
 		c.w.fail("S8", "replica %d does not serve message %d, which lies below its commit: %v", p.n.id, c.offset, err)
 	}
 	p.damaged(err)

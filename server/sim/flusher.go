@@ -122,7 +122,7 @@ func (f *flusher) performed(n int, err error) {
 	case err == nil:
 		f.group = nil
 		f.tellFull(false)
-		if len(f.jobs) == 0 && p.w.preparesAhead() {
+		if len(f.jobs) == 0 && p.w.setup.prepares {
 			f.prepare()
 			return
 		}
@@ -158,9 +158,6 @@ func (f *flusher) prepare() {
 		}
 	})
 }
-
-// preparesAhead tells whether the nodes of this run make segments ahead of use.
-func (w *world) preparesAhead() bool { return w.seed%2 == 0 }
 
 const fullRetryNs = 500 * millisecond
 

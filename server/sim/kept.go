@@ -20,6 +20,7 @@ var kept = []uint64{
 	20254,  // a full disk while a chain was being staged
 	30465,  // boot: a hole that joins another was taken for an old one
 	30638,  // boot: the op of the checkpoint was damaged
+	201,    // S8: a reader was given what a queued cut was about to drop, as committed
 	105249, // S9: a deposed primary called a session evicted that it had not heard of
 	62478,  // P5: an op of the adopted log was damaged, and of an older log_view elsewhere
 	5458,   // P2: a primary could not give what was damaged there, and nobody else was asked

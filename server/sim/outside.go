@@ -140,6 +140,9 @@ func (p *process) Committed(id vsr.ID) {
 	}
 }
 
+// Readable lets readers see more.
+func (p *process) Readable(op uint64) { p.readable = op }
+
 // Observe counts what a run has met.
 func (p *process) Observe(e *vsr.Event) {
 	if !p.act() {

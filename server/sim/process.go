@@ -27,8 +27,9 @@ type process struct {
 	store *partition.Disk
 	disk  flusher
 
-	vouched uint64                    // the highest op that this life has vouched for
-	peers   [vsr.ReplicasMax]*process // the lives that speak for the others, as it was told
+	readable uint64                    // readers see ops up to here
+	vouched  uint64                    // the highest op that this life has vouched for
+	peers    [vsr.ReplicasMax]*process // the lives that speak for the others, as it was told
 
 	tries     map[uint64]func(answer) // clients that wait, by token; only looked up
 	lastToken uint64
@@ -117,7 +118,7 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 	if err != nil {
 		w.fail("boot", "replica %d: %v", p.n.id, err)
 	}
-	p.ready = true
+	p.ready, p.readable = true, boot.Commit.Op
 	w.live.Joined(p.n.id)
 	p.n.lost = false
 	w.note(p.n.id, "joins", "", boot.State.View, boot.State.LogView, boot.Commit.Op, boot.Head.Op)
