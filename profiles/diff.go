@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -61,11 +62,12 @@ type Diff struct {
 	Value string // what is compared, as pprof names it
 	Unit  string
 	// Held: the value is a level (memory in use), which no time or work divides: both are shown as they are, and not subtracted.
-	Held      bool
-	Total     Costs
-	Samples   Change
-	Functions []FunctionCosts // the largest difference of Flat.PerMessage first; of a level, the largest new value
-	Notes     []string        // what a reader must know, in words
+	Held    bool
+	Total   Costs
+	Samples Change
+	// Functions are those beyond chance first, then by the largest difference of Flat.PerMessage; of a level, by the largest new value.
+	Functions []FunctionCosts
+	Notes     []string // what a reader must know, in words
 }
 
 // Compare divides both profiles by their time and by their work and compares them function by function. value is a name of
@@ -101,7 +103,7 @@ func Compare(base, changed Side, value string) (*Diff, error) {
 		d.Functions = append(d.Functions, f)
 	}
 	slices.SortFunc(d.Functions, func(a, b FunctionCosts) int {
-		return cmp.Or(cmp.Compare(d.weight(b.Flat), d.weight(a.Flat)), cmp.Compare(d.weight(b.Cum), d.weight(a.Cum)),
+		return cmp.Or(boolOrder(a.Chance)-boolOrder(b.Chance), cmp.Compare(d.weight(b.Flat), d.weight(a.Flat)), cmp.Compare(d.weight(b.Cum), d.weight(a.Cum)),
 			cmp.Compare(b.Samples.New, a.Samples.New), cmp.Compare(a.Function, b.Function))
 	})
 	d.Notes = notes(base, changed)
@@ -123,14 +125,40 @@ func (d *Diff) divider(base, changed Side) func(a, b int64) Costs {
 	}
 }
 
-// chanceDeviations: a comparison holds hundreds of functions, and of a thousand that do not differ three lie beyond.
-const chanceDeviations = 3
+// chanceDeviations: a comparison holds hundreds of functions for each of some parts, and of ten thousand that do not differ one lies beyond.
+const chanceDeviations = 4
 
 // chance tells whether two counts of samples, each over its work, differ by no more than counts of that size do by themselves (Poisson).
 func chance(samples Change, workA, workB int64) bool {
 	a, b := float64(workA), float64(workB)
 	deviation := math.Sqrt(samples.Base/(a*a) + samples.New/(b*b))
 	return math.Abs(samples.New/b-samples.Base/a) <= chanceDeviations*deviation
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// BeyondChance says in words which functions differ by more than chance for a message, the largest difference first; at most so many.
+func (d *Diff) BeyondChance(most int) string {
+	var parts []string
+	for _, f := range d.Functions {
+		if f.Chance || f.Flat.PerMessage.Difference() == 0 {
+			continue
+		}
+		if len(parts) == most {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s/msg (%s)", oneLine(f.Function), signed(f.Flat.PerMessage.Difference()), d.Unit, f.Flat.PerMessage.percent()))
+	}
+	if len(parts) == 0 {
+		return "no function differs by more than chance"
+	}
+	return "differ by more than chance: " + strings.Join(parts, ", ")
 }
 
 // weight is what functions are sorted by.

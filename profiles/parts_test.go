@@ -110,6 +110,12 @@ func TestChance(t *testing.T) {
 	if d.Functions[0].Function != "work" || d.Functions[0].Chance || d.Functions[1].Function != "other" || !d.Functions[1].Chance {
 		t.Errorf("%+v", d.Functions)
 	}
+	if text := d.BeyondChance(5); text != "differ by more than chance: work +250000 nanoseconds/msg (+25.0 %)" {
+		t.Error(text)
+	}
+	if text := compared(t, mk(1000, 400), mk(1030, 390), "").BeyondChance(5); text != "no function differs by more than chance" {
+		t.Error(text)
+	}
 	if text := d.Table(0); !strings.Contains(text, "  work\n") || !strings.Contains(text, " ~other\n") {
 		t.Error(text)
 	}

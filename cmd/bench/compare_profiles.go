@@ -37,14 +37,15 @@ type comparedPart struct {
 var errNotProfiled = errors.New("both sides ran without a profiler")
 
 const (
-	functionsShown   = 10
+	functionsShown   = 8
 	functionsWritten = 50
+	functionsNamed   = 5
 	profilesText     = "profiles.txt"
 )
 
 // compareProfiles holds the profiles of B against those of A, by kind, phase and role, per acknowledged message and per second. A side is
-// run folders, or profile files. Pages, profiles for `go tool pprof` and the whole text go into the folder out; tables of the steady phase go
-// to w. Input that does not fit is refused in words; errNotProfiled: there is none on either side.
+// run folders, or profile files. Pages, profiles for `go tool pprof` and the whole text go into the folder out; the beginning of the tables
+// of the steady phase goes to w. Input that does not fit is refused in words; errNotProfiled: there is none on either side.
 func compareProfiles(w io.Writer, a, b []string, out string) (profileComparison, error) {
 	var c profileComparison
 	sides, err := c.readSides(a, b)
@@ -66,10 +67,10 @@ func compareProfiles(w io.Writer, a, b []string, out string) (profileComparison,
 		}
 		c.Parts = append(c.Parts, part)
 	}
-	c.write(w, c.shown(), functionsShown)
-	fmt.Fprintf(w, "flame graphs and every part: %s, %s\n", out, filepath.Join(out, profilesText))
+	c.write(w, c.shown(), functionsShown, false)
+	fmt.Fprintf(w, "every phase, more functions, all flame graphs and commands: %s\n", filepath.Join(out, profilesText))
 	return c, results.WriteFileAtomic(filepath.Join(out, profilesText), func(w io.Writer) error {
-		c.write(w, c.Parts, functionsWritten)
+		c.write(w, c.Parts, functionsWritten, true)
 		return nil
 	})
 }
@@ -275,16 +276,19 @@ func writePage(path string, html []byte) error {
 	})
 }
 
-// write tells the comparison; the writer keeps its own errors.
-func (c *profileComparison) write(w io.Writer, parts []comparedPart, functions int) {
+// write tells the comparison; whole: with every page and command. What w cannot take is no error of a comparison.
+func (c *profileComparison) write(w io.Writer, parts []comparedPart, functions int, whole bool) {
 	for _, p := range parts {
-		fmt.Fprintf(w, "profile %v\n%s", p.Part, p.Diff.Table(functions))
-		for _, page := range []string{p.DiffPerMessage, p.DiffPerSecond, p.FlameA, p.FlameB} {
-			if page != "" {
-				fmt.Fprintf(w, "open %s\n", page)
-			}
+		fmt.Fprintf(w, "profile %v: %s\n%s", p.Part, p.Diff.BeyondChance(functionsNamed), p.Diff.Table(functions))
+		pages := slices.DeleteFunc([]string{p.DiffPerMessage, p.DiffPerSecond, p.FlameA, p.FlameB}, func(page string) bool { return page == "" })
+		commands := p.Commands
+		if !whole {
+			pages, commands = pages[:1], commands[:1]
 		}
-		for _, command := range p.Commands {
+		for _, page := range pages {
+			fmt.Fprintf(w, "open %s\n", page)
+		}
+		for _, command := range commands {
 			fmt.Fprintln(w, command)
 		}
 		fmt.Fprintln(w)
