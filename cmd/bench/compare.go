@@ -44,12 +44,20 @@ Examples:
   bench compare --a 'results/2026*-old' --b 'results/2026*-new'    sets that were not interleaved
   bench compare results/ab-20260102T030405Z-steady                 what bench ab wrote, once more
   bench compare --fail-on 'steady.p99>+10%' --fail-on 'cpu.nodes>+5%' results/ab-…
+  bench compare RUN1/profiles/n0-cpu-steady.pb.gz RUN2/profiles/n0-cpu-steady.pb.gz   two profiles alone
+
+Profiles of runs are compared by kind, phase and role (a node that changed its role within a window belongs to neither), per acknowledged
+message and per second: what differs by more than chance, tables, flame graphs of both sides and of the difference, and the command that shows
+the same in pprof. Runs that were profiled differently are not compared in this.
 
 Exit codes: 0 compared (also when it cannot judge), 2 refused (machine, build or load differ, a run is no evidence), 6 a bound was broken.`
 }
 
 // Run compares and exits with what came out.
 func (c *compareCommand) Run(env *environment) error {
+	if c.namesProfiles() {
+		return c.compareFiles(env)
+	}
 	bounds, err := parseBounds(c.FailOn)
 	if err != nil {
 		return usage("%w", err)

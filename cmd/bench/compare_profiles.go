@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"rejoin/profiles"
 	"rejoin/results"
@@ -73,6 +74,26 @@ func compareProfiles(w io.Writer, a, b []string, out string) (profileComparison,
 		c.write(w, c.Parts, functionsWritten, true)
 		return nil
 	})
+}
+
+// namesProfiles tells whether the two sides are profile files rather than runs.
+func (c *compareCommand) namesProfiles() bool {
+	return len(c.Runs) == 2 && !slices.ContainsFunc(c.Runs, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || !info.Mode().IsRegular()
+	})
+}
+
+// compareFiles compares two profile files and nothing else.
+func (c *compareCommand) compareFiles(env *environment) error {
+	out := c.Out
+	if out == "" {
+		out = filepath.Join(env.results, "compare-"+time.Now().UTC().Format("20060102T150405Z")+"-profiles")
+	}
+	if _, err := compareProfiles(env.out, c.Runs[:1], c.Runs[1:], out); err != nil {
+		return usage("%w", err)
+	}
+	return nil
 }
 
 // shown are the parts that a terminal has room for.

@@ -128,3 +128,19 @@ func TestCompareProfiles(t *testing.T) {
 		t.Errorf("none on both sides: %v", err)
 	}
 }
+
+// TestCompareProfileFiles: the command takes two files as well, and refuses in words with exit code 2.
+func TestCompareProfileFiles(t *testing.T) {
+	folder, root := burntFolder(t), t.TempDir()
+	merged := filepath.Join(folder.Profiles(), "n0-cpu-steady.pb.gz")
+	if code, out := bench(t, "--results", root, "compare", merged, merged); code != 0 || !strings.Contains(out, "no function differs by more than chance") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	empty := filepath.Join(root, "empty.pb.gz")
+	if err := os.WriteFile(empty, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := bench(t, "--results", root, "compare", merged, empty); code != results.ExitUsage || !strings.Contains(out, "empty (0 bytes)") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
