@@ -122,7 +122,7 @@ func (f *flusher) performed(n int, err error) {
 	case err == nil:
 		f.group = nil
 		f.tellFull(false)
-		if len(f.jobs) == 0 && p.w.setup.prepares {
+		if len(f.jobs) == 0 && p.w.prepares {
 			f.prepare()
 			return
 		}

@@ -23,7 +23,6 @@ type setup struct {
 	config       vsr.Config
 	segmentBytes int64
 	checkpoint   int64
-	prepares     bool  // the next segment is made ahead of use
 	retention    int64 // bytes; 0: for ever
 	lease        int64
 	chunkOps     uint64 // of a pull; 0: a pipeline
@@ -91,7 +90,6 @@ func draw(seed uint64) setup {
 		o.retention, o.lease = o.segmentBytes*s.between(1, 4), o.segmentBytes*s.between(1, 8)
 		o.checkpoint = min(o.checkpoint, o.segmentBytes)
 	}
-	o.prepares = newStream(seed, "prepare").chance(0.5)
 	o.clients = int(s.between(1, 8))
 	o.thinkNs = pick(s, 4*millisecond, 10*millisecond, 40*millisecond) * int64(o.clients)
 	o.payloadBytes = pick(s, int64(8), 64, 600)

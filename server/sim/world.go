@@ -21,6 +21,7 @@ type world struct {
 
 	reduced  Reduction // what is left out of what the seed draws
 	switches []string
+	prepares bool       // nodes make the next segment ahead of use
 	script   *scriptRun // that drives the run; nil: its seed does
 	nodes    []*node
 	net      network
@@ -39,6 +40,7 @@ func Run(seed uint64, o Options) (report Report, err error) {
 		return Report{}, err
 	}
 	w.reduced.apply(&w.setup)
+	w.prepares = newStream(seed, "prepare").chance(0.5)
 	w.trace.out, w.trace.hash = o.Trace, fnvOffset
 	if w.arena == nil {
 		if w.arena, err = NewArena(); err != nil {
