@@ -34,6 +34,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go test -tags browser -v ./plots/report/browsertest
 	go vet -tags browser ./cmd/bench
 	go test -tags browser -v -run "Browser|LogIn" ./cmd/bench
+	cd .ci/openapi && go test ./...
 
 vortex: ## real processes behind fault proxies, killed, stopped, cut off at random, for FOR=5m; SEED=N repeats
 	go test ./cmd/bench -run '^TestVortex$$' -count=1 -timeout 0 -v -vortex.for $(or $(FOR),5m) -vortex.seed $(or $(SEED),0)
