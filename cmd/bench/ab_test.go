@@ -58,7 +58,7 @@ func TestABFindsADifference(t *testing.T) {
 	if code != results.ExitPass || !strings.Contains(out, "B is worse: node CPU") || !strings.Contains(out, "ABBAABBAABBAABBA") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	for _, name := range []string{"ab.json", "comparison.json", "compare.txt", "01-A.log", "16-A.log"} {
+	for _, name := range []string{"ab.json", "comparison.json", "comparison.html", "compare.txt", "01-A.log", "16-A.log"} {
 		if _, err := os.Stat(filepath.Join(a.dir, name)); err != nil {
 			t.Error(err)
 		}
@@ -110,7 +110,25 @@ func TestABLeavesInvalidPairsOut(t *testing.T) {
 		t.Fatalf("exit code %d, %v", code, err)
 	}
 	code, out := finishAB(t, a, code)
-	if code != results.ExitLoss || !strings.Contains(out, "pair 2 is left out") || !strings.Contains(out, "did not pass (fail, exit code 3)") {
+	if code != results.ExitLoss || !strings.Contains(out, "pair 2 is left out") || !strings.Contains(out, "did not pass (fail, exit code 3)") ||
+		!strings.Contains(out, "3 pairs of runs") || a.plan.Order != "ABBAABBA" {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestABGivesUp on a machine on which nothing is valid.
+func TestABGivesUp(t *testing.T) {
+	made := 0
+	a := newABTest(t, 4, func(root string, _ byte, i int) int {
+		made++
+		writtenRun(t, root, testTime(i), 1, func(_ *results.Run, s *results.Summary) { s.Verdict, s.ExitCode = results.Invalid, results.ExitInvalid })
+		return results.ExitInvalid
+	})
+	code, err := a.perform(t.Context())
+	if err != nil || made != 12 {
+		t.Fatalf("exit code %d after %d runs, %v", code, made, err)
+	}
+	if code, out := finishAB(t, a, code); code != results.ExitInvalid || !strings.Contains(out, "nothing to compare") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

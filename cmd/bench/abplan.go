@@ -20,8 +20,9 @@ type abPlan struct {
 	CreatedAt     time.Time `json:"created_at"`
 	Scenario      string    `json:"scenario"`
 	Arguments     []string  `json:"arguments"` // of every run, beside its seed
-	Pairs         int       `json:"pairs"`
-	// Order is the order of the runs, such as "ABBA"; it is fixed before the first.
+	// Pairs is how many were asked for. Pairs that had to be left out are made up for at the end, so Order may hold more.
+	Pairs int `json:"pairs"`
+	// Order is the order of the runs, such as "ABBA"; which side begins a pair is fixed before the first.
 	Order string `json:"order"`
 	// Seed of the first pair; both runs of a pair have the same, the next pair one more.
 	Seed uint64  `json:"seed"`
@@ -89,9 +90,9 @@ func readPlan(dir string) (abPlan, error) {
 func (p abPlan) options(dir string) (compare.Options, error) {
 	o := compare.Options{Paired: true, SameCommand: true, LabelA: p.A.Label, LabelB: p.B.Label}
 	type sides struct{ a, b *compare.Run }
-	pairs := make([]sides, p.Pairs)
+	pairs := make([]sides, len(p.Order)/2)
 	for _, r := range p.Runs {
-		if r.Pair < 0 || r.Pair >= p.Pairs || !filepath.IsLocal(r.Folder) {
+		if r.Pair < 0 || r.Pair >= len(pairs) || !filepath.IsLocal(r.Folder) {
 			continue
 		}
 		run, err := compare.Load(results.Folder{Dir: filepath.Join(dir, r.Folder)})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"rejoin/plots/report"
 	"rejoin/results"
 	"rejoin/results/compare"
 )
@@ -22,7 +23,7 @@ type compareCommand struct {
 	AA     []string `name:"aa" help:"Runs of one build for the noise floor, as --a; taken two by two in order of time. Default: runs of the same side." placeholder:"RUN" sep:"none"`
 	FailOn []string `name:"fail-on" help:"Exit with 6 if B is beyond this bound, such as 'steady.p99>+10%'; may be repeated." placeholder:"BOUND" sep:"none"`
 	Force  bool     `help:"Compare although machine, build or load differ, or a run is no evidence; the comparison says so."`
-	Out    string   `help:"Folder to write comparison.json, compare.txt and the profiles' differences to. Default: results/compare-<utc>-<scenario>; of a folder of bench ab: that folder." placeholder:"DIR"`
+	Out    string   `help:"Folder to write comparison.html, comparison.json, compare.txt and the differences of profiles to. Default: results/compare-<utc>-<scenario>; of a folder of bench ab: that folder." placeholder:"DIR"`
 }
 
 // Help is shown by bench compare --help.
@@ -49,6 +50,8 @@ Examples:
 Profiles of runs are compared by kind, phase and role (a node that changed its role within a window belongs to neither), per acknowledged
 message and per second: what differs by more than chance, tables, flame graphs of both sides and of the difference, and the command that shows
 the same in pprof. Runs that were profiled differently are not compared in this.
+
+The result lies in results/compare-<utc>-<scenario>/: comparison.html (open it), comparison.json, compare.txt, profiles.txt and flame graphs.
 
 Exit codes: 0 compared (also when it cannot judge), 2 refused (machine, build or load differ, a run is no evidence), 6 a bound was broken.`
 }
@@ -104,8 +107,12 @@ func compareAndTell(env *environment, o compare.Options, dir string) (compare.Co
 	if err := writeComparison(c, dir); err != nil {
 		return c, usage("%w", err)
 	}
-	tellProfiles(env, o, dir)
-	fmt.Fprintf(env.out, "written to %s\n", dir)
+	differences, notes := tellProfiles(env.out, o, dir)
+	page := report.Compared{Comparison: c, Profiles: differences, ProfileNotes: notes, Arguments: env.args}
+	if err := report.WriteComparison(dir, page); err != nil {
+		return c, usage("%w", err)
+	}
+	fmt.Fprintf(env.out, "open %s\n", filepath.Join(dir, report.ComparisonFile))
 	if broken := c.Broken(); len(broken) > 0 {
 		var texts []string
 		for _, b := range broken {
@@ -114,21 +121,6 @@ func compareAndTell(env *environment, o compare.Options, dir string) (compare.Co
 		return c, &exitError{results.ExitRegression, fmt.Errorf("beyond a bound: %s", strings.Join(texts, "; "))}
 	}
 	return c, nil
-}
-
-// tellProfiles compares the profiles of both sides, where there are any. What they cannot tell is a sentence, not a failure: the comparison
-// stands without them.
-func tellProfiles(env *environment, o compare.Options, dir string) {
-	folders := func(runs []compare.Run) (dirs []string) {
-		for _, r := range runs {
-			dirs = append(dirs, r.Dir)
-		}
-		return dirs
-	}
-	fmt.Fprintln(env.out)
-	if _, err := compareProfiles(env.out, folders(o.A), folders(o.B), dir); err != nil {
-		fmt.Fprintf(env.out, "no comparison of profiles: %v\n", err)
-	}
 }
 
 // Files of a folder that holds a comparison.
