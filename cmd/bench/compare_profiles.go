@@ -123,6 +123,11 @@ func (c *profileComparison) readSides(a, b []string) (sides [2]map[profiles.Part
 		if side.off() {
 			return sides, fmt.Errorf("%s ran without a profiler: %s", names[i], side.why)
 		}
+	}
+	for i, side := range read {
+		if len(side.profiles) == 0 {
+			return sides, fmt.Errorf("%w: no profile of %s has enough samples; run longer or at a higher rate", profiles.ErrNoData, names[i])
+		}
 		for _, warning := range side.warnings {
 			c.Warnings = append(c.Warnings, names[i]+": "+warning)
 		}
@@ -210,9 +215,6 @@ func (s *profiledSide) addRun(folder results.Folder, entries []results.ProfileEn
 			return err
 		}
 		s.profiles = append(s.profiles, p)
-	}
-	if len(s.profiles) == 0 {
-		return fmt.Errorf("%w: no profile of %s has enough samples; run longer or at a higher rate", profiles.ErrNoData, folder.Name())
 	}
 	return nil
 }

@@ -105,12 +105,35 @@ func backupState(node string) results.Status {
 	return results.Status{Node: node, Up: true, Role: results.RoleBackup, View: new(int64(1))}
 }
 
-// TestRunWithoutProfiles: --profile none takes nothing, and the record says so.
+// TestRunWithoutProfiles (trap 30): --profile none takes nothing, the record says so, and what profiling costs can be printed.
 func TestRunWithoutProfiles(t *testing.T) {
 	root := t.TempDir()
-	if code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s}"), "--quiet", "--duration", "1s", "--profile", "none"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, out)
+	scenario := memoryScenario(t, "demands: {late_p99_max: 1s}")
+	run := func(flags ...string) {
+		t.Helper()
+		args := append([]string{"--results", root, "run", scenario, "--quiet", "--duration", "1s"}, flags...)
+		if code, out := bench(t, args...); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
 	}
+	run("--profile", "none")
+	checkWithoutProfiles(t, root)
+	without, err := results.Open(root, "latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if code, out := bench(t, "--results", root, "compare", without.Name(), "latest"); code != results.ExitUsage || !strings.Contains(out, "profilers") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	code, out := bench(t, "--results", root, "compare", "--force", without.Name(), "latest")
+	if code != 0 || !strings.Contains(out, "steady.p50") || !strings.Contains(out, "A ran without a profiler") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+func checkWithoutProfiles(t *testing.T, root string) {
+	t.Helper()
 	folder, err := results.Open(root, "latest")
 	if err != nil {
 		t.Fatal(err)
