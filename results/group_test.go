@@ -1,6 +1,7 @@
 package results
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -16,5 +17,23 @@ func TestCreateGroup(t *testing.T) {
 	}
 	if entries, err := List(root); err != nil || len(entries) != 0 {
 		t.Errorf("a group is listed as a run: %v, %v", entries, err)
+	}
+	for _, other := range []string{"compare", "compare-notes", "20260102T030405Z-builtin-quick"} {
+		if err := os.Mkdir(filepath.Join(root, other), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := RemoveGroup(filepath.Join(root, other)); err == nil {
+			t.Errorf("%s is no group and was removed", other)
+		}
+	}
+	groups, err := Groups(root)
+	if err != nil || len(groups) != 2 || groups[0] != first {
+		t.Fatalf("groups %v, %v", groups, err)
+	}
+	if err := RemoveGroup(first); err != nil {
+		t.Fatal(err)
+	}
+	if groups, _ := Groups(root); len(groups) != 1 {
+		t.Errorf("after removal: %v", groups)
 	}
 }

@@ -171,3 +171,25 @@ func TestABBuilds(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
+
+// TestCleanKnowsGroups: --all --data frees the data of runs inside, --all removes the groups.
+func TestCleanKnowsGroups(t *testing.T) {
+	root := t.TempDir()
+	dir, err := results.CreateGroup(root, "ab", "steady", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := writtenRun(t, filepath.Join(dir, runsDir), testTime(0), 1, nil)
+	if err := os.MkdirAll(run.DataDir(0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := bench(t, "--results", root, "clean", "--all", "--data"); code != 0 || run.HasData() || !strings.Contains(out, "removed   data of "+run.Name()) {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "--results", root, "clean", "--all"); code != 0 || !strings.Contains(out, "removed   "+filepath.Base(dir)) {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the group is still there")
+	}
+}

@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"rejoin/results"
 )
 
 type cleanCommand struct {
 	Runs []string `arg:"" optional:"" name:"runs" help:"Folders or names to remove."`
-	All  bool     `help:"Every run under the results folder."`
+	All  bool     `help:"Every run, A/B test, comparison and repetition under the results folder."`
 	Data bool     `help:"Only the nodes' data directories; the record stays."`
 }
 
@@ -35,6 +36,48 @@ func (c *cleanCommand) Run(env *environment) error {
 		if err := c.remove(env, folder); err != nil {
 			return usage("%w", err)
 		}
+	}
+	if !c.All {
+		return nil
+	}
+	if err := c.cleanGroups(env); err != nil {
+		return usage("%w", err)
+	}
+	return nil
+}
+
+// cleanGroups does for A/B tests, comparisons and repetitions, and the runs in them, what is asked for all runs.
+func (c *cleanCommand) cleanGroups(env *environment) error {
+	groups, err := results.Groups(env.results)
+	if err != nil {
+		return err
+	}
+	for _, dir := range groups {
+		root := filepath.Join(dir, runsDir)
+		entries, err := results.List(root)
+		if err != nil {
+			return err
+		}
+		inside := environment{ctx: env.ctx, out: env.out, errs: env.errs, results: root}
+		live := false
+		for _, e := range entries {
+			switch {
+			case e.Run.Status == results.StatusRunning && processLives(e.Run.Pid):
+				live = true
+				fmt.Fprintf(env.out, "kept      %s: its run goes on (process %d)\n", filepath.Base(dir), e.Run.Pid)
+			case c.Data && e.Folder.HasData():
+				if err := c.remove(&inside, e.Folder); err != nil {
+					return err
+				}
+			}
+		}
+		if c.Data || live {
+			continue
+		}
+		if err := results.RemoveGroup(dir); err != nil {
+			return err
+		}
+		fmt.Fprintf(env.out, "removed   %s\n", filepath.Base(dir))
 	}
 	return nil
 }

@@ -75,9 +75,19 @@ func recoverySources() []source {
 	firstAck := func(k results.KillSummary) *float64 { return k.FirstAckMs }
 	caughtUp := func(k results.KillSummary) *float64 { return k.CaughtUpMs }
 	transfer := func(k results.KillSummary) *float64 { return k.TransferMs }
+	seen := func(k results.KillSummary) results.RecoveryTimes {
+		if k.Recovery == nil { // of an older build
+			return results.RecoveryTimes{}
+		}
+		return k.Recovery.Outside
+	}
+	fullRate := func(k results.KillSummary) *float64 { return seen(k).FullRate }
+	drained := func(k results.KillSummary) *float64 { return seen(k).BacklogDrained }
 	all := []source{
 		killSource("kill.primary.gap", "gap, primary", primary, gap),
 		killSource("kill.primary.first_ack", "first ack, primary", primary, firstAck),
+		killSource("kill.primary.full_rate", "full rate, primary", primary, fullRate),
+		killSource("kill.primary.drained", "drained, primary", primary, drained),
 		killSource("kill.backup.gap", "gap, backup", other, gap),
 		killSource("kill.caught_up", "caught up", every, caughtUp),
 		killSource("kill.transfer", "transfer", every, transfer),
