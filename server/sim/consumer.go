@@ -79,8 +79,12 @@ func (c *consumer) take(p *process, op uint64, bytes []byte) {
 	for ; len(bytes) > 0; op++ {
 		h, err := wire.ParseSealed(bytes)
 		size := wire.HeaderBytes + int(h.BodyBytes)
-		if err != nil || size > len(bytes) || wire.Sum(bytes[wire.HeaderBytes:size]) != h.BodySum {
-			p.look(op)
+		if err != nil || h.Op != op || size > len(bytes) || wire.Sum(bytes[wire.HeaderBytes:size]) != h.BodySum {
+			_, _, err := p.log().ReadFrame(op, nil)
+			if err == nil {
+				c.w.fail("S8", "replica %d gives a reader bytes that are not op %d, which its disk holds", p.n.id, op)
+			}
+			p.damaged(err)
 			return
 		}
 		if known := c.w.check.at(op); known == nil || *known != h {
