@@ -378,7 +378,7 @@ func (r *Replica) endPull(why string) {
 // askPrepares repairs what is not known to be committed: from the primary of this view only, as
 // prepares, once the head has stood still for a beat or a later op shows the hole.
 func (r *Replica) askPrepares() {
-	if !r.normal() || r.lead.leading || r.primary(r.view) == r.cfg.Self || r.diskBehind() {
+	if !r.normal() || r.lead.leading || r.primary(r.view) == r.cfg.Self || r.diskBehind() || r.missing() {
 		return
 	}
 	head, to := max(r.log.head.Op, r.hollow.head.Op), r.follow.head.Op
