@@ -201,7 +201,7 @@ func (c *checker) replies(p *process, a *partition.Answer) {
 		if c.w.setup.synced {
 			safe = n.seen.durable
 		}
-		lost := n.forgets() || n.rots() // it may have had the op, and lost it: a minority may
+		lost := n.forgets() || n.rotted // it may have had the op, and lost it: a minority may
 		trimmed := h.Op < n.seen.start  // it was committed there
 		if lost || trimmed || safe >= h.Op && n.seen.holds(h.ID()) {
 			have++

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"strings"
 	"syscall"
 
 	"rejoin/server/journal"
@@ -31,7 +30,7 @@ func (x *nemesis) fillDisk() {
 // failSync lets one of the next syncs fail. The pages it should have written look clean from then on.
 func (x *nemesis) failSync() {
 	n := x.w.nodes[x.rng.IntN(x.w.setup.replicas)]
-	if !x.w.setup.synced && !x.mayForget(n) { // what it has acknowledged without a sync will be lost
+	if !x.w.setup.synced && !x.mayLose(n) { // what it has acknowledged without a sync will be lost
 		return
 	}
 	x.w.note(n.id, "sync will fail", "")
@@ -39,45 +38,59 @@ func (x *nemesis) failSync() {
 	n.fs.Inject(faultfs.Fault{Verb: faultfs.VerbSync, After: int(x.rng.between(0, 8)), Err: syscall.EIO, DropDirty: true})
 }
 
-// rot flips a bit of a segment file. Only one replica's disk rots in a run: what no other replica
-// holds would be lost.
-func (x *nemesis) rot() {
-	n := x.w.nodes[x.w.rotten()]
-	names, err := n.fs.List(logDir)
-	if err != nil {
-		return // it has not been formatted
-	}
-	var segments []string
-	for _, name := range names {
-		if strings.HasSuffix(name, ".seg") && !strings.HasPrefix(name, "next") {
-			segments = append(segments, logDir+"/"+name)
-		}
-	}
-	if len(segments) == 0 {
+// refuseWrites lets a disk refuse every change for a while.
+func (x *nemesis) refuseWrites() {
+	n := x.w.nodes[x.rng.IntN(x.w.setup.replicas)]
+	if n.fs.ReadOnly || !x.w.setup.synced && !x.mayLose(n) {
 		return
 	}
-	name := segments[x.rng.IntN(len(segments))]
-	content, err := n.fs.ReadFile(name)
-	if err != nil {
-		x.w.fail("sim", "read %s: %v", name, err)
-	}
-	used := int64(len(content))
-	for used > 0 && content[used-1] == 0 {
-		used--
-	}
-	if used == 0 {
-		return
-	}
-	at := x.rng.Int64N(used)
-	x.w.note(n.id, "rot", name, uint64(at))
-	n.fs.Rot(name, at, 1<<x.rng.IntN(8))
-	x.w.cover.Rots++
+	x.w.note(n.id, "disk is read-only", "")
+	x.w.cover.ReadOnly++
+	n.mayFail, n.fs.ReadOnly = true, true
+	fs := n.fs
+	x.w.after(x.rng.around(2*second), func() { fs.ReadOnly = false })
 }
 
-// rotten is the one replica whose disk may rot.
-func (w *world) rotten() int { return int(w.seed % uint64(w.setup.replicas)) }
+// rot lets the bytes of an op be others than were written: by a bit that flips, a write that was lost, or
+// one that was meant for another place.
+func (x *nemesis) rot() {
+	n := x.w.nodes[x.rng.IntN(x.w.setup.replicas)]
+	if !n.life.running() || n.seen.written < n.seen.start || n.seen.cuts > 0 {
+		return
+	}
+	op := uint64(x.rng.between(int64(n.seen.start), int64(n.seen.written)))
+	h := n.seen.at(op)
+	if !x.w.setup.dangers.reckless && !x.mayDamage(n, h.ID()) {
+		return
+	}
+	name, at, size := n.placeOf(op)
+	if content, err := n.fs.ReadFile(name); name == "" || err != nil || int64(len(content)) < at+size {
+		return // an install has just begun to put others in their place
+	}
+	n.rotted = true
+	x.w.cover.Rots++
+	switch x.rng.IntN(4) {
+	case 0:
+		x.w.note(n.id, "lost write", name, op)
+		n.fs.Overwrite(name, at, make([]byte, size))
+	case 1:
+		x.w.note(n.id, "misdirected write", name, op)
+		n.fs.Overwrite(name, at, x.astray(n, op, size))
+	default:
+		x.w.note(n.id, "rot", name, op)
+		n.fs.Rot(name, at+x.rng.Int64N(size), 1<<x.rng.IntN(8))
+	}
+}
 
-func (n *node) rots() bool { return n.w.setup.dangers.rot > 0 && n.id == n.w.rotten() }
+// astray is what a write that was meant for the place of another op leaves within size bytes.
+func (x *nemesis) astray(n *node, op uint64, size int64) []byte {
+	from := uint64(x.rng.between(int64(n.seen.start), int64(n.seen.written)))
+	frame := n.frameOf(from)
+	if from == op || frame == nil {
+		frame = make([]byte, size)
+	}
+	return frame[:min(size, int64(len(frame)))]
+}
 
 // scrub reads one op after another, for ever, and tells of damage.
 func (p *process) scrub(op uint64) {
@@ -113,6 +126,9 @@ func (p *process) damaged(err error) {
 // scrubAll reads everything once.
 func (w *world) scrubAll() {
 	for _, n := range w.nodes {
+		if !n.life.running() {
+			continue
+		}
 		for op := n.life.log().Start(); op <= n.life.status().Commit.Op; op++ {
 			n.life.look(op)
 		}

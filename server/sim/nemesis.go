@@ -7,6 +7,7 @@ type nemesis struct {
 	w      *world
 	rng    stream
 	number uint64 // of the last fault that was drawn, from 1
+	rare   rare
 }
 
 // harm is a kind of fault with its weight.
@@ -17,6 +18,7 @@ type harm struct {
 
 func (x *nemesis) init(w *world) {
 	x.w, x.rng = w, newStream(w.seed, "nemesis")
+	x.initRare()
 	x.next()
 }
 
@@ -46,8 +48,9 @@ func (x *nemesis) numbered() {
 func (x *nemesis) strike() {
 	d := &x.w.setup.dangers
 	harms := []harm{{d.kill, func() { x.fell(killed, false) }}, {d.powerCut, func() { x.fell(powered, false) }}, {d.blackout, x.blackout},
-		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.wipe, func() { x.fell(powered, true) }},
-		{d.armed, x.arm}, {d.full, x.fillDisk}, {d.syncError, x.failSync}, {d.rot, x.rot}, {d.depose, x.depose}}
+		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.clog, x.clog},
+		{d.wipe, func() { x.fell(powered, true) }}, {d.armed, x.arm}, {d.full, x.fillDisk}, {d.readOnly, x.refuseWrites}, {d.syncError, x.failSync},
+		{d.rot, x.rot}, {d.depose, x.depose}}
 	total := int64(0)
 	for _, h := range harms {
 		total += h.weight
@@ -82,15 +85,15 @@ func (x *nemesis) victim() *node {
 	return up[x.rng.IntN(len(up))]
 }
 
-// fell ends a life. What a power cut may take, or the loss of a directory, must never reach a second
-// replica before the first has caught up: that would be more than the log promises to survive.
+// fell ends a life. What a power cut may take, or the loss of a directory, stays within what the log
+// promises to survive: see storage.go.
 func (x *nemesis) fell(how ending, wipe bool) {
 	n := x.victim()
 	if n == nil {
 		return
 	}
 	forgets := wipe || how == powered && !x.w.setup.synced
-	if forgets && !x.mayForget(n) {
+	if forgets && !x.mayLose(n) {
 		if wipe {
 			return
 		}
@@ -99,29 +102,14 @@ func (x *nemesis) fell(how ending, wipe bool) {
 	n.end(how)
 	if wipe {
 		n.wipe()
+		x.w.net.deaf[n.id] = x.w.now + x.w.setup.dangers.deafNs
 	}
 	x.restartLater(n)
 }
 
-// mayForget tells whether every other replica remembers all it ever acknowledged.
-func (x *nemesis) mayForget(n *node) bool {
-	if x.w.setup.replicas == 1 {
-		return false
-	}
-	for _, o := range x.w.nodes {
-		if o == n {
-			continue
-		}
-		if o.forgets() {
-			return false
-		}
-	}
-	return true
-}
-
 func (x *nemesis) restartLater(n *node) {
-	x.w.after(x.rng.around(x.w.setup.dangers.restartNs), func() {
-		if !n.life.alive() {
+	x.w.after(n.back.around(x.w.setup.dangers.restartNs), func() {
+		if !n.life.alive() && !n.gone {
 			n.start()
 		}
 	})
@@ -145,6 +133,7 @@ func (x *nemesis) blackout() {
 func (x *nemesis) pause() {
 	if n := x.victim(); n != nil && !n.life.paused {
 		n.life.pause(x.rng.around(second))
+		x.w.cover.Pauses++
 	}
 }
 
@@ -156,7 +145,7 @@ func (x *nemesis) arm() {
 	}
 	p := n.life
 	p.how = pick(x.rng, killed, powered)
-	if p.how == powered && (!x.w.setup.synced || x.w.setup.dangers.rot > 0) {
+	if p.how == powered && !x.w.setup.synced {
 		p.how = killed
 	}
 	if x.rng.chance(0.5) {
@@ -168,20 +157,23 @@ func (x *nemesis) arm() {
 }
 
 func (x *nemesis) restartWhenDead(n *node) {
-	x.w.after(x.rng.around(x.w.setup.dangers.restartNs), func() {
+	x.w.after(n.back.around(x.w.setup.dangers.restartNs), func() {
 		if n.life.alive() {
 			if x.w.faulty {
 				x.restartWhenDead(n)
 			}
 			return
 		}
-		n.start()
+		if !n.gone {
+			n.start()
+		}
 	})
 }
 
 // cutFor closes a direction for a while: a stability window.
 func (x *nemesis) cutFor(from, to int, ns int64) {
 	x.w.note(noNode, "cut", "", uint64(from), uint64(to), uint64(ns/millisecond))
+	x.w.cover.Cuts++
 	x.w.net.setCut(from, to, true)
 	x.w.after(ns, func() { x.w.net.setCut(from, to, false) })
 }
@@ -243,15 +235,32 @@ func (x *nemesis) split() {
 	}
 }
 
-// heal undoes all harm: the network carries everything, paused processes go on, dead ones come back.
+// clog lets a direction hold everything back for a while, and then deliver it. No clog outlasts the faults.
+func (x *nemesis) clog() {
+	i, j := x.rng.IntN(x.w.setup.replicas), x.rng.IntN(x.w.setup.replicas)
+	if i == j {
+		return
+	}
+	until := min(x.w.now+x.rng.around(second), x.w.setup.faultNs)
+	x.w.note(noNode, "clog", "", uint64(i), uint64(j), uint64((until-x.w.now)/millisecond))
+	x.w.net.clog[i][j] = max(x.w.net.clog[i][j], until)
+	x.w.cover.Clogs++
+}
+
+// heal undoes all harm: the network carries everything, paused processes go on, dead ones come back, but
+// for those that never do.
 func (x *nemesis) heal() {
 	w := x.w
+	x.bury()
 	w.faulty = false
 	w.note(noNode, "heal", "")
 	w.net.heal()
 	for _, n := range w.nodes {
 		n.fs.Heal()
-		n.fs.CapacityBytes = 0
+		n.fs.CapacityBytes, n.fs.ReadOnly = 0, false
+		if n.gone {
+			continue
+		}
 		if n.life.alive() {
 			n.life.effectsLeft, n.life.opsLeft = unlimited, unlimited
 			n.life.resume()

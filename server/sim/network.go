@@ -10,7 +10,9 @@ import (
 type network struct {
 	w     *world
 	rng   stream
-	cut   [vsr.ReplicasMax][vsr.ReplicasMax]bool // nothing passes from one to the other
+	cut   [vsr.ReplicasMax][vsr.ReplicasMax]bool  // nothing passes from one to the other
+	clog  [vsr.ReplicasMax][vsr.ReplicasMax]int64 // what is sent from one to the other comes no earlier
+	deaf  [vsr.ReplicasMax]int64                  // no beat reaches a replica before
 	conns [vsr.ReplicasMax][vsr.ReplicasMax]*conn
 }
 
@@ -23,6 +25,7 @@ type side struct {
 	p    *process
 	up   bool
 	last [3]int64 // by lane: when the last message to this side arrives
+	way  [3]int   // by lane: how many are under way to it
 }
 
 // end returns the side of replica i.
@@ -185,8 +188,9 @@ func (n *network) setCut(from, to int, cut bool) {
 	})
 }
 
-// heal opens everything.
+// heal opens everything. What is held back comes now.
 func (n *network) heal() {
+	n.clog, n.deaf = [vsr.ReplicasMax][vsr.ReplicasMax]int64{}, [vsr.ReplicasMax]int64{}
 	for i := range n.cut {
 		for j := range n.cut[i] {
 			n.cut[i][j] = false
@@ -196,13 +200,13 @@ func (n *network) heal() {
 
 // send carries a message, drawn as bytes and read again on the other side.
 func (n *network) send(p *process, m *vsr.Message, frame []byte) {
+	if m.Kind == vsr.MsgBeat && n.w.now < n.deaf[m.To] {
+		return
+	}
 	envelope := wire.AppendEnvelope(nil, m, len(frame))
 	frame = append([]byte(nil), frame...)
-	n.carry(p, int(m.To), m.Kind.Lane(), 0, n.w.script.fateOf(m), func(q *process) {
-		got, _, err := wire.ParseEnvelope(envelope)
-		if err != nil {
-			n.w.fail("frame", "a %s of replica %d cannot be read: %v", m.Kind, p.n.id, err)
-		}
+	n.carry(p, int(m.To), m.Kind.Lane(), len(envelope)+len(frame), n.w.script.fateOf(m), func(q *process) {
+		got := n.parse(p, envelope)
 		if len(frame) == 0 {
 			q.receive(got, nil)
 			return
@@ -211,28 +215,36 @@ func (n *network) send(p *process, m *vsr.Message, frame []byte) {
 	})
 }
 
-// sendChunk carries a run of committed ops on the bulk link.
+// sendChunk carries a run of committed ops on the bulk link, which takes its time for each: whoever
+// dies meanwhile has some of them.
 func (n *network) sendChunk(p *process, m *vsr.Message, frames [][]byte) {
-	bytes := 0
+	envelope, fate := wire.AppendEnvelope(nil, m, bulkBytes(frames)), n.w.script.fateOf(m)
+	for i, f := range frames {
+		n.carry(p, int(m.To), vsr.LaneBulk, len(f), fate, func(q *process) {
+			got := n.parse(p, envelope)
+			q.receive(got, f)
+			if i < len(frames)-1 || !q.alive() {
+				return
+			}
+			q.handle(&vsr.Input{Kind: vsr.InChunkEnd, Peer: got.From, Round: got.Round, Window: got.Window, ID: vsr.ID{Op: got.ToOp}, OK: true}, nil, "chunk end")
+		})
+	}
+}
+
+func bulkBytes(frames [][]byte) (bytes int) {
 	for _, f := range frames {
 		bytes += len(f)
 	}
-	envelope := wire.AppendEnvelope(nil, m, bytes)
-	n.carry(p, int(m.To), vsr.LaneBulk, bytes, n.w.script.fateOf(m), func(q *process) {
-		got, _, err := wire.ParseEnvelope(envelope)
-		if err != nil {
-			n.w.fail("frame", "a chunk of replica %d cannot be read: %v", p.n.id, err)
-		}
-		for _, f := range frames {
-			if !q.alive() {
-				return
-			}
-			q.receive(got, f)
-		}
-		if q.alive() {
-			q.handle(&vsr.Input{Kind: vsr.InChunkEnd, Peer: got.From, Round: got.Round, Window: got.Window, ID: vsr.ID{Op: got.ToOp}, OK: true}, nil, "chunk end")
-		}
-	})
+	return bytes
+}
+
+// parse reads an envelope on the other side.
+func (n *network) parse(p *process, envelope []byte) vsr.Message {
+	m, _, err := wire.ParseEnvelope(envelope)
+	if err != nil {
+		n.w.fail("frame", "a message of replica %d cannot be read: %v", p.n.id, err)
+	}
+	return m
 }
 
 // carry brings something to the other side of a link, later, in the order of its lane; or it loses
@@ -246,13 +258,24 @@ func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, f fate, ar
 	if n.w.faulty && n.rng.chance(o.loss) {
 		return
 	}
-	at := n.w.now + 20*microsecond + n.rng.around(o.netDelay) + int64(bytes)*o.slowBulk/1024
+	if o.bound > 0 && lane != vsr.LaneBulk && s.way[lane] >= o.bound { // the queue is full
+		n.w.cover.Overflows++
+		return
+	}
+	at := n.w.now + 20*microsecond + n.rng.around(o.netDelay)
+	if lane == vsr.LaneBulk { // it carries one byte after another
+		at = max(at, s.last[lane]) + int64(bytes)*o.slowBulk/1024
+	}
+	at = max(at, s.last[lane]+1, n.clog[p.n.id][to])
 	if f != (fate{}) && !n.w.script.goesOn(f, at, s.p, arrive) {
 		return
 	}
-	at = max(at, s.last[lane]+1)
-	s.last[lane] = at
-	n.arriveAt(at, s, arrive)
+	if n.w.faulty && lane != vsr.LaneBulk && n.rng.chance(o.reorder) {
+		at += n.rng.around(4 * o.netDelay) // others pass it
+	} else {
+		s.last[lane] = at
+	}
+	n.arriveAt(at, s, lane, arrive)
 	if n.w.faulty && n.rng.chance(o.twice) {
 		n.lateAt(at+n.rng.around(10*millisecond), s.p, arrive)
 	}
@@ -262,8 +285,10 @@ func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, f fate, ar
 }
 
 // arriveAt delivers while this end of the connection stands.
-func (n *network) arriveAt(at int64, s *side, arrive func(q *process)) {
+func (n *network) arriveAt(at int64, s *side, lane vsr.Lane, arrive func(q *process)) {
+	s.way[lane]++
 	n.w.after(at-n.w.now, func() {
+		s.way[lane]--
 		if s.up && s.p.alive() {
 			s.p.happen(func() { arrive(s.p) })
 		}

@@ -17,6 +17,7 @@ type node struct {
 	pool *wire.Pool
 	fs   *faultfs.FS
 	rng  stream // of its disk and of its crashes
+	back stream // of its restarts
 
 	life      *process
 	lives     int
@@ -24,6 +25,8 @@ type node struct {
 	sameBoot  bool   // the machine has run since the last life that got to join
 	mayFail   bool   // an operation of its disk may fail: it may stop itself
 	syncsHeld bool   // a script lets no sync come back
+	rotted    bool   // damage has struck its log at some time
+	gone      bool   // it never comes back
 	lost      bool   // the directory was lost: the next life begins wiped
 	seen      shadow // what the checker knows of this replica's log
 }
@@ -31,7 +34,8 @@ type node struct {
 const logDir = "topics/t/0"
 
 func newNode(w *world, id int) *node {
-	return &node{w: w, id: id, pool: w.arena.pools[id], fs: faultfs.New(), rng: newStream(w.seed, fmt.Sprintf("node %d", id))}
+	return &node{w: w, id: id, pool: w.arena.pools[id], fs: faultfs.New(), rng: newStream(w.seed, fmt.Sprintf("node %d", id)),
+		back: newStream(w.seed, fmt.Sprintf("restarts %d", id))}
 }
 
 // start begins a new life: it recovers the log and then joins the cluster.
@@ -65,6 +69,9 @@ func (n *node) end(how ending) {
 	if !p.ready {
 		n.w.cover.CrashesInRecovery++
 	}
+	if how == powered && n.damaged() {
+		how = killed
+	}
 	p.die()
 	n.sameBoot = how == killed && (n.sameBoot || p.ready)
 	if how == killed {
@@ -92,6 +99,7 @@ func (n *node) wipe() {
 	n.w.note(n.id, "wipe", "")
 	n.w.cover.Wiped++
 	n.fs = faultfs.New()
+	n.rotted = false
 	n.lost, n.sameBoot = true, false
 	n.seen.wipe()
 }
@@ -106,7 +114,7 @@ func (n *node) fence(why error) {
 		n.seen.powerCut(false)
 		n.sameBoot = false
 	}
-	n.mayFail = false
+	n.mayFail = n.fs.ReadOnly
 	n.w.nemesis.restartLater(n)
 }
 

@@ -36,6 +36,9 @@ func (p *process) tell(m *vsr.Message) {
 		s := p.status()
 		p.w.live.Sent(m, &s)
 	}
+	if m.Kind == vsr.MsgPull {
+		p.w.nemesis.pulls(m)
+	}
 }
 
 // SendFrame sends a message with its frame.
@@ -117,6 +120,7 @@ func (p *process) Work(j partition.Job) {
 	}
 	p.n.seen.work(p, &j)
 	p.disk.queue(j)
+	p.w.nemesis.installs(p, &j)
 }
 
 // Reply answers a client.

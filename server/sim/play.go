@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"rejoin/server/journal"
 	"rejoin/server/sim/check"
@@ -11,9 +12,10 @@ import (
 
 // Budgets of virtual time after all faults have stopped.
 const (
-	loadAfterNs = 3 * second  // load goes on for so long
-	freshTicks  = 1000        // until a request made then must be acknowledged
-	lagNs       = 10 * second // with the load on: a replica has by then what was committed when faults stopped
+	restExcusedNs = 10 * second // when what was lost is proven: for what would go on all the same
+	loadAfterNs   = 3 * second  // load goes on for so long
+	freshTicks    = 1000        // until a request made then must be acknowledged
+	lagNs         = 10 * second // with the load on: a replica has by then what was committed when faults stopped
 )
 
 // play lets the run go through its phases.
@@ -35,12 +37,14 @@ func (w *world) play() {
 	}
 	w.loading = false
 	w.rest()
-	if w.setup.dangers.rot > 0 {
+	if w.setup.dangers.rot > 0 && !w.excused {
 		w.scrubAll()
 		w.rest()
 	}
-	w.fresh()
-	w.verify()
+	if !w.excused {
+		w.fresh()
+		w.verify()
+	}
 	w.finish()
 }
 
@@ -48,7 +52,7 @@ func (w *world) play() {
 func (w *world) begin() {
 	w.check.init(w)
 	w.live = check.NewLiveness(check.Options{RingOps: w.setup.config.RingOps, Fail: w.fail,
-		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].seen.holds(id) }})
+		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].reads(id) }})
 	for i := range w.setup.replicas {
 		n := newNode(w, i)
 		n.seen.start = 1
@@ -65,9 +69,12 @@ func (w *world) begin() {
 func (w *world) catchUpUnderLoad() {
 	goal := w.check.top()
 	w.runUntil(w.now+loadAfterNs, nil)
+	if w.isExcused(lagNs) {
+		return
+	}
 	ok := w.runUntil(w.now+lagNs+check.CatchUpTicks*tickNs/4, func() bool {
 		for i := range w.nodes {
-			if s, ok := w.statusOf(i); !ok || s.Commit.Op < goal {
+			if s, ok := w.statusOf(i); !w.nodes[i].gone && (!ok || s.Commit.Op < goal) {
 				return false
 			}
 		}
@@ -80,6 +87,9 @@ func (w *world) catchUpUnderLoad() {
 
 // rest: without new requests the cluster comes to rest: one view, one commit, nothing pending.
 func (w *world) rest() {
+	if w.isExcused(restExcusedNs) {
+		return
+	}
 	if w.runUntil(w.now+check.CatchUpTicks*tickNs, w.atRest) {
 		return
 	}
@@ -90,16 +100,17 @@ func (w *world) rest() {
 func (w *world) atRest() bool {
 	var first vsr.Status
 	for i := range w.nodes {
+		if w.nodes[i].gone {
+			continue
+		}
 		s, ok := w.statusOf(i)
 		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() || w.nodes[i].seen.durable != s.Head.Op || s.Holes > 0 {
 			return false
 		}
-		if i == 0 {
-			first = s
-		}
-		if s.View != first.View {
+		if first.Tick > 0 && s.View != first.View {
 			return false
 		}
+		first = s
 	}
 	return w.pending() == 0
 }
@@ -112,6 +123,41 @@ func (w *world) pending() int {
 		}
 	}
 	return n
+}
+
+// isExcused tells whether the cluster may stay unavailable: what it needs is provably lost. It is given
+// time all the same, for what nobody needs may be lost, too.
+func (w *world) isExcused(ns int64) bool {
+	if w.excused {
+		return true
+	}
+	why := w.excuse()
+	if why == "" || w.runUntil(w.now+ns, w.atRest) {
+		return false
+	}
+	if why = w.excuse(); why == "" {
+		return false
+	}
+	w.excused = true
+	w.live.Pause()
+	w.cover.Excused++
+	w.note(noNode, "is rightly unavailable", why)
+	return true
+}
+
+// excuse proves that a quorum, or an op, is lost; or it is "".
+func (w *world) excuse() string {
+	left := 0
+	out := func(n *node) bool { return !n.life.alive() || n.impaired() }
+	for _, n := range w.nodes {
+		if !out(n) {
+			left++
+		}
+	}
+	if left < w.quorum() {
+		return fmt.Sprintf("%d replicas are left that have lost nothing", left)
+	}
+	return w.tell(out)
 }
 
 // stand tells where every replica stands.
@@ -140,6 +186,9 @@ func (w *world) fresh() {
 func (w *world) verify() {
 	first := make([][]byte, w.check.top()+1)
 	for _, n := range w.nodes {
+		if n.gone {
+			continue
+		}
 		for op := n.life.log().Start(); op <= w.check.top(); op++ {
 			h, frame, err := n.life.log().ReadFrame(op, nil)
 			if errors.Is(err, journal.ErrDamaged) && w.setup.dangers.rot > 0 && w.setup.retention > 0 {
@@ -166,12 +215,15 @@ func (w *world) finish() {
 	for _, n := range w.nodes {
 		n.end(powered)
 	}
-	if !w.setup.synced {
+	if !w.setup.synced || w.excused {
 		return
 	}
 	held := make([]int, w.check.top()+1)
 	for _, n := range w.nodes {
 		store, rec, err := n.openDisk(n.fs)
+		if n.gone && n.rotted && err != nil {
+			continue // it died damaged
+		}
 		if err != nil {
 			w.fail("S8", "replica %d cannot be read after the end: %v", n.id, err)
 		}

@@ -251,6 +251,9 @@ func (p *process) deliver(m *vsr.Message) {
 		s := p.status()
 		p.w.live.Delivered(m, &s)
 	}
+	if m.Kind == vsr.MsgChunk {
+		p.w.nemesis.pulled(m)
+	}
 }
 
 // die ends this life where it stands.

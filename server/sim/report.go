@@ -41,6 +41,15 @@ type Coverage struct {
 	DiskFull          uint64
 	Fences            uint64 // nodes that fenced themselves over a disk error
 	Waitings          uint64 // views that waited for another replica
+	Overflows         uint64 // messages that found the queue of their link full
+	Clogs             uint64 // directions that held everything back for a while
+	Cuts              uint64 // directions that carried nothing for a while
+	Pauses            uint64
+	ReadOnly          uint64 // disks that refused every change for a while
+	ServersKilled     uint64 // nodes killed while they served a pull
+	ReceiversKilled   uint64 // nodes killed while they installed a chain
+	Gone              uint64 // replicas that stayed dead
+	Excused           uint64 // runs that ended unavailable, as they had to: what was lost is proven
 }
 
 // Add sums up.
@@ -74,7 +83,9 @@ func (c *Coverage) fields() []counted {
 		{"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 10},
 		{"wiped", &c.Wiped, 5}, {"wiped recoveries", &c.WipedRecoveries, 5}, {"table answers", &c.TableAnswers, 20},
 		{"evictions", &c.Evictions, 20}, {"latest reads", &c.ReadsLatest, 20}, {"step-downs", &c.StepDowns, 2}, {"holes", &c.Holes, 0}, {"rots", &c.Rots, 0},
-		{"holes filled", &c.HolesFilled, 0}, {"disk full", &c.DiskFull, 0}, {"fences", &c.Fences, 0}, {"waitings", &c.Waitings, 0}}
+		{"holes filled", &c.HolesFilled, 0}, {"disk full", &c.DiskFull, 0}, {"fences", &c.Fences, 0}, {"waitings", &c.Waitings, 0}, {"overflows", &c.Overflows, 0}, {"clogs", &c.Clogs, 0}, {"cuts", &c.Cuts, 0}, {"pauses", &c.Pauses, 0},
+		{"read-only disks", &c.ReadOnly, 0}, {"servers killed", &c.ServersKilled, 0}, {"receivers killed", &c.ReceiversKilled, 0}, {"gone for good", &c.Gone, 0},
+		{"rightly unavailable", &c.Excused, 0}}
 }
 
 // String lists the counts.

@@ -154,6 +154,7 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 		}
 	case vsr.InTrimmed:
 		p.w.check.trims(p, in.ID.Op)
+		s.trim(in.ID.Op)
 	case vsr.InFilled:
 		p.w.cover.HolesFilled++
 	case vsr.InStateSaved:
@@ -161,6 +162,14 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 			p.w.fail("S3", "replica %d saves view %d, log_view %d after %d, %d", p.n.id, in.State.View, in.State.LogView, s.view, s.logView)
 		}
 		s.view, s.logView, s.wiped = in.State.View, in.State.LogView, in.State.Wiped
+	}
+}
+
+// trim follows the log to where it begins now.
+func (s *shadow) trim(start uint64) {
+	if start > s.start {
+		s.headers = s.headers[min(start-s.start, uint64(len(s.headers))):]
+		s.start = start
 	}
 }
 

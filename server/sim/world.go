@@ -30,6 +30,7 @@ type world struct {
 	live     *check.Liveness
 	nemesis  nemesis
 	faulty   bool // faults may happen
+	excused  bool // unavailable, as it must be
 	loading  bool // clients begin new requests
 }
 
