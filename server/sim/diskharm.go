@@ -63,10 +63,11 @@ func (x *nemesis) rot() {
 	if !x.w.setup.dangers.reckless && !x.mayDamage(n, h.ID()) {
 		return
 	}
-	name, at, size := n.placeOf(op)
-	if content, err := n.fs.ReadFile(name); name == "" || err != nil || int64(len(content)) < at+size {
+	f := n.find(op)
+	if f.bytes == nil {
 		return // an install has just begun to put others in their place
 	}
+	name, at, size := f.name, f.at, int64(len(f.bytes))
 	n.rotted = true
 	x.w.cover.Rots++
 	switch x.rng.IntN(4) {

@@ -69,7 +69,7 @@ func (n *node) end(how ending) {
 	if !p.ready {
 		n.w.cover.CrashesInRecovery++
 	}
-	if how == powered && n.damaged() {
+	if how == powered && n.rotted && len(n.damagedOps()) > 0 {
 		how = killed
 	}
 	p.die()

@@ -147,17 +147,16 @@ func (w *world) isExcused(ns int64) bool {
 
 // excuse proves that a quorum, or an op, is lost; or it is "".
 func (w *world) excuse() string {
-	left := 0
-	out := func(n *node) bool { return !n.life.alive() || n.impaired() }
-	for _, n := range w.nodes {
-		if !out(n) {
+	v, left := w.survey(), 0
+	for i, n := range w.nodes {
+		if v.impaired[i] = v.impaired[i] || !n.life.alive(); !v.impaired[i] {
 			left++
 		}
 	}
 	if left < w.quorum() {
 		return fmt.Sprintf("%d replicas are left that have lost nothing", left)
 	}
-	return w.tell(out)
+	return v.lacks(v.impaired)
 }
 
 // stand tells where every replica stands.

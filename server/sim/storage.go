@@ -2,7 +2,7 @@ package sim
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -24,27 +24,84 @@ import (
 // tolerated is how many replicas a quorum leaves out.
 func (w *world) tolerated() int { return w.setup.replicas - w.quorum() }
 
-// impaired tells whether n has lost something and not got it back yet.
-func (n *node) impaired() bool {
-	if n.forgets() || n.gone {
-		return true
+// survey is what is left on every disk at a moment.
+type survey struct {
+	w        *world
+	impaired [vsr.ReplicasMax]bool     // has lost something and not got it back yet
+	lost     [vsr.ReplicasMax][]uint64 // ops whose copy is damaged, rising
+}
+
+func (w *world) survey() *survey {
+	v := &survey{w: w}
+	for i, n := range w.nodes {
+		if n.rotted {
+			v.lost[i] = n.damagedOps()
+		}
+		v.impaired[i] = n.forgets() || n.gone || n.rotted && (len(v.lost[i]) > 0 || n.recordsDamage())
 	}
-	if !n.rotted {
+	return v
+}
+
+// recordsDamage tells whether the replica knows of damage that it has not repaired, or cannot be asked.
+func (n *node) recordsDamage() bool {
+	s, ok := n.w.statusOf(n.id)
+	return !ok || s.Top > s.Head.Op || s.Holes > 0
+}
+
+// has tells whether replica i has this op, undamaged.
+func (v *survey) has(i int, id vsr.ID) bool {
+	if !v.w.nodes[i].seen.holds(id) {
 		return false
 	}
-	s, ok := n.w.statusOf(n.id)
-	return !ok || s.Top > s.Head.Op || s.Holes > 0 || n.damaged()
+	_, lost := slices.BinarySearch(v.lost[i], id.Op)
+	return !lost
+}
+
+// lacks says what would be lost without the replicas that are out, or "".
+func (v *survey) lacks(out [vsr.ReplicasMax]bool) string {
+	nodes, top := v.w.nodes, v.w.check.top()
+	begins := uint64(1) // a replica that is left tells of everything below
+	for i, n := range nodes {
+		top = max(top, n.seen.head())
+		if !out[i] {
+			begins = max(begins, n.seen.start)
+		}
+	}
+	kept := func(id vsr.ID) bool {
+		for i := range nodes {
+			if !out[i] && v.has(i, id) {
+				return true
+			}
+		}
+		return false
+	}
+	for op := begins; op <= top; op++ {
+		if c := v.w.check.at(op); c != nil {
+			if !kept(c.ID()) {
+				return fmt.Sprintf("op %d, which is committed, is left undamaged on no replica that remembers", op)
+			}
+			continue
+		}
+		for i, n := range nodes {
+			if h := n.seen.at(op); h != nil && !out[i] && !kept(h.ID()) {
+				return fmt.Sprintf("op %d, which replica %d has held, is left undamaged on no replica that remembers", op, i)
+			}
+		}
+	}
+	return ""
 }
 
 // mayLose tells whether the cluster can go on without anything that n has.
 func (x *nemesis) mayLose(n *node) bool {
-	impaired := 1
-	for _, o := range x.w.nodes {
-		if o != n && o.impaired() {
+	v := x.w.survey()
+	v.impaired[n.id] = true
+	impaired := 0
+	for _, is := range v.impaired {
+		if is {
 			impaired++
 		}
 	}
-	return impaired <= x.w.tolerated() && x.w.tell(func(o *node) bool { return o == n || o.impaired() }) == ""
+	return impaired <= x.w.tolerated() && v.lacks(v.impaired) == ""
 }
 
 // mayDamage tells whether the copy that n has of an op may be damaged.
@@ -78,50 +135,6 @@ func (n *node) lacks(op uint64) bool {
 	return !ok || op > s.Head.Op && op <= s.Top
 }
 
-// tell says which op would be lost without the replicas that are out, or "".
-func (w *world) tell(out func(*node) bool) string {
-	top := w.check.top()
-	for _, n := range w.nodes {
-		top = max(top, n.seen.head())
-	}
-	for op := uint64(1); op <= top; op++ {
-		if w.trimmed(op, out) {
-			continue
-		}
-		if c := w.check.at(op); c != nil {
-			if !w.readable(c.ID(), out) {
-				return fmt.Sprintf("op %d, which is committed, is left undamaged on no replica that remembers", op)
-			}
-			continue
-		}
-		for _, n := range w.nodes {
-			if h := n.seen.at(op); h != nil && !out(n) && !w.readable(h.ID(), out) {
-				return fmt.Sprintf("op %d, which replica %d has held, is left undamaged on no replica that remembers", op, n.id)
-			}
-		}
-	}
-	return ""
-}
-
-// trimmed tells whether a replica that is not out begins behind op: its chain tells of it.
-func (w *world) trimmed(op uint64, out func(*node) bool) bool {
-	for _, n := range w.nodes {
-		if !out(n) && n.seen.start > op {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *world) readable(id vsr.ID, out func(*node) bool) bool {
-	for _, n := range w.nodes {
-		if !out(n) && n.reads(id) {
-			return true
-		}
-	}
-	return false
-}
-
 // reads tells whether the files of n have this op, undamaged.
 func (n *node) reads(id vsr.ID) bool {
 	if !n.seen.holds(id) {
@@ -130,62 +143,67 @@ func (n *node) reads(id vsr.ID) bool {
 	if !n.rotted { // nothing has damaged it
 		return true
 	}
-	frame := n.frameOf(id.Op)
-	if frame == nil {
+	return isFrame(n.frameOf(id.Op), id)
+}
+
+// damagedOps lists the ops of n's log that are not what was written.
+func (n *node) damagedOps() (ops []uint64) {
+	n.walk(func(f *frameAt) bool {
+		if f.op <= n.seen.written && !isFrame(f.bytes, n.seen.at(f.op).ID()) {
+			ops = append(ops, f.op)
+		}
+		return true
+	})
+	return ops
+}
+
+func isFrame(frame []byte, id vsr.ID) bool {
+	if len(frame) < wire.HeaderBytes {
 		return false
 	}
 	h, err := wire.ParseSealed(frame)
 	return err == nil && h.ID() == id && wire.Sum(frame[wire.HeaderBytes:]) == h.BodySum
 }
 
-// damaged tells whether an op of n's log is not what was written.
-func (n *node) damaged() bool {
-	if !n.rotted {
-		return false
-	}
-	for op := n.seen.start; op <= n.seen.written; op++ {
-		if !n.reads(n.seen.at(op).ID()) {
-			return true
-		}
-	}
-	return false
-}
-
 // frameOf returns the bytes where the frame of op stands, or nil.
-func (n *node) frameOf(op uint64) []byte {
-	name, at, size := n.placeOf(op)
-	if name == "" {
-		return nil
-	}
-	content, err := n.fs.ReadFile(name)
-	if err != nil || int64(len(content)) < at+size {
-		return nil
-	}
-	return content[at : at+size]
-}
+func (n *node) frameOf(op uint64) []byte { return n.find(op).bytes }
 
-// placeOf finds the frame of op: in a segment frames stand back to back.
-func (n *node) placeOf(op uint64) (name string, at, size int64) {
-	names, err := n.fs.List(logDir)
-	if err != nil {
-		return "", 0, 0
-	}
-	first := uint64(0)
-	for _, file := range names {
-		var f uint64
-		if digits, ok := strings.CutSuffix(file, ".seg"); ok && !strings.HasPrefix(file, "next") {
-			if _, err := fmt.Sscanf(digits, "%d", &f); err == nil && f <= op && f > first {
-				first, name = f, logDir+"/"+file
-			}
+func (n *node) find(op uint64) (found frameAt) {
+	n.walk(func(f *frameAt) bool {
+		if f.op == op {
+			found = *f
 		}
-	}
-	if name == "" || n.seen.at(first) == nil || n.seen.at(op) == nil {
-		return "", 0, 0
-	}
-	for i := first; i < op; i++ {
-		at += frameBytes(n.seen.at(i))
-	}
-	return name, at, frameBytes(n.seen.at(op))
+		return f.op < op
+	})
+	return found
 }
 
-func frameBytes(h *vsr.Header) int64 { return wire.HeaderBytes + int64(h.BodyBytes) }
+// frameAt is where the frame of an op stands.
+type frameAt struct {
+	op    uint64
+	name  string // of the segment file
+	at    int64
+	bytes []byte // nil: the file ends before
+}
+
+// walk goes over the places of all frames, until do says enough: in a segment, which is named by its
+// first op, they stand back to back.
+func (n *node) walk(do func(f *frameAt) bool) {
+	var f frameAt
+	var content []byte
+	for f.op = n.seen.start; f.op <= n.seen.head(); f.op++ {
+		name := fmt.Sprintf("%s/%020d.seg", logDir, f.op)
+		if begins, err := n.fs.ReadFile(name); err == nil {
+			f.name, f.at, content = name, 0, begins
+		}
+		size := wire.HeaderBytes + int64(n.seen.at(f.op).BodyBytes)
+		f.bytes = nil
+		if f.at+size <= int64(len(content)) {
+			f.bytes = content[f.at : f.at+size]
+		}
+		if !do(&f) {
+			return
+		}
+		f.at += size
+	}
+}
