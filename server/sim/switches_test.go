@@ -8,16 +8,16 @@ import (
 // foundBy is a seed that finds each mistake. When a change of the draws makes it one like any other, the
 // search goes on from there.
 var foundBy = map[string]uint64{
-	"InstallBelowHeardCommit": 77,
-	"OfferGateByView":         90,
-	"RepairNeverFinal":        15,
-	"HollowHead":              4,
-	"LeadAfterRestart":        8,
-	"KeepTailAboveAdopted":    44,
-	"LogViewAtAdoption":       1,
-	"DuplicateStartViewCuts":  16,
-	"ForgottenEndIsReached":   175,
-	"FrameViewIsSender":       192,
+	"InstallBelowHeardCommit": 49,
+	"OfferGateByView":         5,
+	"RepairNeverFinal":        49,
+	"HollowHead":              1,
+	"LeadAfterRestart":        2,
+	"KeepTailAboveAdopted":    3,
+	"LogViewAtAdoption":       10,
+	"DuplicateStartViewCuts":  5,
+	"ForgottenEndIsReached":   10,
+	"FrameViewIsSender":       14,
 }
 
 // searched bounds how many seeds may have to be played.
