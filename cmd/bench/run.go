@@ -11,7 +11,7 @@ import (
 )
 
 type runCommand struct {
-	Scenario string       `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate) or a YAML file. Default: quick."`
+	Scenario string       `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate, search) or a YAML file. Default: quick."`
 	Target   string       `help:"System to drive: builtin (our log, as node processes) or memory (this process; tries the harness itself). Default: the scenario's." placeholder:"NAME"`
 	Rate     rateFlag     `help:"Offered messages a second, all producers together. Default: the scenario's." placeholder:"N"`
 	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`

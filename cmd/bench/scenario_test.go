@@ -8,7 +8,7 @@ import (
 
 func TestBuiltinScenarios(t *testing.T) {
 	names := builtinScenarios()
-	if len(names) != 5 {
+	if len(names) != 6 {
 		t.Errorf("built in are %v", names)
 	}
 	for _, name := range names {
