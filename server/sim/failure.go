@@ -27,7 +27,11 @@ func (f *Failure) Error() string {
 
 // Summary says what broke, and where.
 func (f *Failure) Summary() string {
-	return fmt.Sprintf("%s: %s\nseed %d, step %d, %.6f s, after %d faults", f.Property, f.Detail, f.Seed, f.Step, float64(f.AtNs)/1e9, f.Faults)
+	run := fmt.Sprintf("seed %d", f.Seed)
+	if f.Script != "" {
+		run = "script " + f.Script
+	}
+	return fmt.Sprintf("%s: %s\n%s, step %d, %.6f s, after %d faults", f.Property, f.Detail, run, f.Step, float64(f.AtNs)/1e9, f.Faults)
 }
 
 // Command repeats the run, with every line of its trace.

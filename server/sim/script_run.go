@@ -61,7 +61,7 @@ func (s *Script) Play(mistaken bool, arena *Arena) (played Played, err error) {
 	if mistaken {
 		names = append(names, s.Switches...)
 	}
-	w := &world{setup: s.setup, arena: arena}
+	w := &world{seed: scripted, setup: s.setup, arena: arena}
 	if w.setup.config.Mistakes, err = switched(names...); err != nil {
 		return Played{}, err
 	}
@@ -101,7 +101,7 @@ func firstLine(s string) string {
 func (r *scriptRun) play() {
 	w := r.w
 	w.begin()
-	w.nemesis.w, w.nemesis.rng = w, newStream(0, "nemesis")
+	w.nemesis.w, w.nemesis.rng = w, newStream(scripted, "nemesis")
 	r.producer = r.newClient("producer")
 	for _, s := range r.script.steps {
 		r.at = s
@@ -135,7 +135,7 @@ func (r *scriptRun) node(i int) *node {
 
 func (r *scriptRun) newClient(name string) *client {
 	c := newClient(r.w, len(r.w.clients))
-	c.rng = newStream(0, name)
+	c.rng = newStream(scripted, name)
 	c.manual = true
 	r.w.clients = append(r.w.clients, c)
 	return c
