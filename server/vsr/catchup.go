@@ -385,12 +385,19 @@ func (r *Replica) askPrepares() {
 	if low := r.kept.lowest(); low > 0 {
 		to = low - 1
 	}
-	if to <= head || r.tick-r.follow.headSince < r.cfg.BeatTicks {
+	if to <= head || r.tick-r.follow.headSince < r.askPause() {
 		return
 	}
 	r.follow.headSince = r.tick
+	r.follow.asked++
 	r.beginEpisode(false, head+1, to, r.primary(r.view))
 	r.send(r.primary(r.view), Message{Kind: MsgAskPrepares, FromOp: head + 1, ToOp: min(to, head+r.cfg.PipelineOps)})
+}
+
+// askPause is how long the head must stand still before prepares are asked for: a beat, and four times
+// as long each time that it brought nothing, for the primary may have no disk to read them from yet.
+func (r *Replica) askPause() uint64 {
+	return min(r.cfg.BeatTicks<<min(2*r.follow.asked, 16), r.cfg.StallTicks)
 }
 
 func (r *Replica) onAskPrepares(m *Message) {

@@ -12,6 +12,7 @@ type following struct {
 	commit     uint64     // the highest commit it named in this view
 	headSince  uint64     // tick since which this replica's own head has stood still
 	headWas    uint64
+	asked      int    // for prepares, since it stands still
 	movedAt    uint64 // tick at which it last moved
 	acked      ID     // last prepare_ok sent in this view
 	starting   uint64 // progress its last "starting" beat named
@@ -54,7 +55,7 @@ func (r *Replica) tickClock() {
 	}
 	f.silent++
 	if r.log.head.Op != f.headWas {
-		f.headWas, f.headSince, f.movedAt = r.log.head.Op, r.tick, r.tick
+		f.headWas, f.headSince, f.movedAt, f.asked = r.log.head.Op, r.tick, r.tick, 0
 	}
 }
 

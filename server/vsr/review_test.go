@@ -217,3 +217,21 @@ func TestDamagedPrimaryIsNotTheOnlySource(t *testing.T) {
 		g.r.peers[1].commit = 0 // a backup tells nothing
 	}
 }
+
+// TestAsksForPreparesLessAndLess: the primary cannot send an op again yet, because its own disk has not
+// taken it. Asking each beat would not make it faster.
+func TestAsksForPreparesLessAndLess(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 2, LogView: 2}, c[:2], 2)
+	asked := 0
+	for range 90 {
+		g.hear(2, 2, Message{Kind: MsgBeat, Round: 1, Commit: c.id(2), Head: c.id(3)})
+		g.tick(1)
+		asked += len(g.take(MsgAskPrepares))
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times in 900 ms, want 3", asked)
+	}
+	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(2), Header: c[2]})
+	g.want(2, 2, 2, 3)
+}
