@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rejoin/plots/report"
 	"rejoin/results"
 	"rejoin/results/compare"
 )
@@ -136,6 +137,12 @@ func TestCompareSets(t *testing.T) {
 	}
 	if written, err := os.ReadFile(filepath.Join(out, "compare.txt")); err != nil || !strings.HasPrefix(text, string(written)) || !strings.Contains(text, "no comparison of profiles") {
 		t.Errorf("compare.txt is not what was printed: %v", err)
+	}
+	page, err := os.ReadFile(filepath.Join(out, report.ComparisonFile))
+	for _, want := range []string{"B is worse", c.Metrics[0].Difference.Words, "no profiles were compared", "--out"} {
+		if err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q: %v", want, err)
+		}
 	}
 }
 

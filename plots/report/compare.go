@@ -20,7 +20,7 @@ type Compared struct {
 	Arguments []string
 }
 
-// ProfileDifference is one kind of profile in one phase and role, B against A.
+// ProfileDifference is one kind of profile in one phase and role, B against A; not of a level, which is not subtracted.
 type ProfileDifference struct {
 	Title string
 	// Unit is that of all costs: nanoseconds, bytes, count.
@@ -84,7 +84,7 @@ func WriteComparison(dir string, c Compared) error {
 func comparePageOf(dir string, of Compared) *comparePage {
 	c := &of.Comparison
 	read := readRuns(c)
-	p := &comparePage{Title: c.A.Label + " against " + c.B.Label, Caption: compareCaption(c), Head: compareHead(c), Primary: metricsOf(c, true), Others: metricsOf(c, false),
+	p := &comparePage{Title: "A: " + c.A.Label + " · B: " + c.B.Label, Caption: compareCaption(c), Head: compareHead(c), Primary: metricsOf(c, true), Others: metricsOf(c, false),
 		Order: orderStage(c), Trends: trendsTable(c), Curves: read.curves(), OverTime: read.overTime(), Facts: factsTable(c), Mismatches: mismatchesTable(c),
 		Runs: []table{runsTable(c, "A", c.A), runsTable(c, "B", c.B)}, Bounds: boundsTable(c), HowTo: howToRead(c), Notes: of.ProfileNotes, Problems: read.problems}
 	flames := p.addProfiles(dir, of.Profiles)

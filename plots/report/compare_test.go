@@ -60,7 +60,7 @@ func TestComparisonSaysTheDifference(t *testing.T) {
 	page := comparisonPage(t, Compared{Comparison: c, Arguments: []string{"compare", "a", "b"}, Profiles: []ProfileDifference{{Title: "cpu, steady, primary", Unit: "nanoseconds",
 		Total: FunctionDifference{MessageA: 100, MessageB: 140, SecondA: 3e6, SecondB: 4.2e6}, Functions: []FunctionDifference{{Function: "journal.(*Log).Flush", MessageA: 10, MessageB: 45}, {Function: "new.one", MessageB: 5, Chance: true}},
 		Commands: []string{"go tool pprof -diff_base a b"}}}})
-	for _, want := range []string{"B is worse", c.Metrics[0].Label, c.Metrics[0].Difference.Words, "main against change", "journal.(*Log).Flush", "&#43;350 %", "~ new.one", "go tool pprof -diff_base a b",
+	for _, want := range []string{"B is worse", c.Metrics[0].Label, c.Metrics[0].Difference.Words, "A: main · B: change", "journal.(*Log).Flush", "&#43;350 %", "~ new.one", "go tool pprof -diff_base a b",
 		"Batch weight: one batch is one sample", "bench compare a b", "Holm"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

@@ -145,10 +145,14 @@ func intervalText(e compare.Estimate, u compare.Unit) string {
 
 func metricText(v float64, u compare.Unit) string {
 	switch u {
-	case compare.Nanoseconds, compare.NsPerMessage:
+	case compare.Nanoseconds:
 		return axis.DurationText(v)
-	case compare.Bytes, compare.BytesPerMessage:
+	case compare.NsPerMessage:
+		return axis.DurationText(v) + "/msg"
+	case compare.Bytes:
 		return axis.BytesText(int64(math.Round(v)))
+	case compare.BytesPerMessage:
+		return axis.BytesText(int64(math.Round(v))) + "/msg"
 	case compare.Share:
 		return percentText(&v)
 	case compare.BatchesPerSecond:
@@ -185,7 +189,7 @@ func orderPanel(id string, m compare.Metric, places map[string][]float64) panel 
 		unit = "plain"
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
-	both := []series{{ID: id + "-a", Label: "A", Look: "look-blue dots", Unit: unit}, {ID: id + "-b", Label: "B", Look: "look-vermillion squares", Unit: unit}}
+	both := []series{{ID: id + "-a", Label: "A", Look: "look-blue bigdots", Unit: unit}, {ID: id + "-b", Label: "B", Look: "look-vermillion squares", Unit: unit}}
 	for i, e := range []compare.Estimate{m.A, m.B} {
 		at := places[[]string{"A", "B"}[i]]
 		for _, v := range e.Values {
