@@ -41,7 +41,7 @@ func (r *session) judgeOffer(s *results.Summary) {
 	r.proof.Checks = r.checks(s)
 	for _, c := range r.proof.Checks {
 		switch {
-		case saidBySummary[c.Name]:
+		case saidElsewhere(r.proof.Checks, c.Name):
 		case c.Judgement == results.JudgedInvalid:
 			r.judge.Invalid("%s", c.Reason)
 		case c.Judgement == results.JudgedDoubtful:

@@ -25,6 +25,8 @@ type polledFacts struct {
 // polledReturn is the way back after one kill as the polls show it.
 type polledReturn struct {
 	behindOps        *int64 // ops that it lacked at its first answer of what others had committed
+	addedOps         int64  // committed by the group from then to caught up
+	shownFirst       int64
 	repair, transfer polledSpan
 }
 
@@ -49,7 +51,10 @@ func (p *polledSpan) take(in bool, tNs int64, mayBegin bool) {
 // take books one poll of the killed node's new process. Like the activities of a kill, a span that begins after it had caught up is not its.
 func (p *polledReturn) take(s results.Status, highest int64, mayBegin bool) {
 	if p.behindOps == nil && s.HeadOp != nil {
-		p.behindOps = new(max(highest-*s.HeadOp, 0))
+		p.behindOps, p.shownFirst = new(max(highest-*s.HeadOp, 0)), highest
+	}
+	if mayBegin {
+		p.addedOps = highest - p.shownFirst
 	}
 	p.repair.take(s.State == "repairing", s.TNs, mayBegin)
 	p.transfer.take(s.State == "transferring", s.TNs, mayBegin)

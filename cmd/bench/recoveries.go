@@ -23,7 +23,7 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 		kill := killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs)
 		kill.Recovery = sources.recoveryOf(i)
 		if r.polled() {
-			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery)...)
+			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery, seen.returns[i].addedOps)...)
 		}
 		s.Kills = append(s.Kills, kill)
 	}

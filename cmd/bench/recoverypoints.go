@@ -154,13 +154,17 @@ const (
 	toleranceOpShare = 0.25
 )
 
-// disagreements compares both sides of a recovery where they tell the same thing.
-func disagreements(kill int, node string, r *results.Recovery) []results.Disagreement {
+// disagreements compares both sides of a recovery where they tell the same thing. The group commits addedOps while the node comes back, and it may
+// fetch those too.
+func disagreements(kill int, node string, r *results.Recovery, addedOps int64) []results.Disagreement {
 	var all []results.Disagreement
 	add := func(what, unit string, server, outside *float64, tolerance float64) {
 		all = append(all, results.Disagreement{Kill: &kill, Node: node, What: what, Unit: unit, Server: server, Outside: outside, Tolerance: tolerance})
 	}
 	for _, p := range r.Points() {
+		if p.Name == "started" { // a process can tell only once it runs
+			continue
+		}
 		if p.Server != nil && p.Outside != nil && math.Abs(*p.Server-*p.Outside) > toleranceMs {
 			add(p.Name, "ms", p.Server, p.Outside, toleranceMs)
 		}
@@ -184,7 +188,7 @@ func disagreements(kill int, node string, r *results.Recovery) []results.Disagre
 			told = *s
 		}
 		tolerance := max(toleranceOps, toleranceOpShare*float64(max(told, *o)))
-		if math.Abs(float64(told-*o)) > tolerance {
+		if float64(*o-told) > tolerance || float64(told-*o-addedOps) > tolerance {
 			add("returned_ops", "ops", floatOf(s), floatOf(o), tolerance)
 		}
 	}
