@@ -27,12 +27,12 @@ type abCommand struct {
 
 // Help is shown by bench ab --help.
 func (abCommand) Help() string {
-	return `Builds the revision in a temporary worktree and the working tree as it is, both with -pgo=off, runs them in turn (ABBA…) with the same
+	return `Builds the revision in a temporary tree and the working tree as it is, both with -pgo=off, runs them in turn (ABBA…) with the same
 scenario, and compares. A is the revision, B the working tree: "B is slower" says that your change made it slower.
 
 Each build is driven by its own generator. Everything stays in results/ab-<utc>-<scenario>/: ab.json (order, seeds, builds), runs/, one log for
 each run, comparison.html, comparison.json, compare.txt and the differences of profiles. Eight pairs of 20 s take about ten minutes. Ctrl-C
-ends the present run and compares the pairs that are whole; the worktree is removed in any case. A pair with a run that is invalid is left
+ends the present run and compares the pairs that are whole; the tree is removed in any case. A pair with a run that is invalid is left
 out and named, and another made at the end.
 
 Examples:

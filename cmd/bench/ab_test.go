@@ -155,21 +155,36 @@ func TestABBuilds(t *testing.T) {
 		t.Skipf("no git checkout around the tests (%v): clone the repository", err)
 	}
 	scenario := memoryScenario(t, "demands: {late_p99_max: 1s}")
-	root := t.TempDir()
+	root, scratch := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", scratch)
 	code, out := bench(t, "--results", root, "ab", "HEAD", "--pairs", "1", "--scenario", scenario, "--duration", "1s")
 	if code != results.ExitPass || !strings.Contains(out, "cannot judge: 1 pair") || !strings.Contains(out, "order AB") {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	trees, err := exec.Command("git", "worktree", "list").Output()
-	if err != nil || strings.Contains(string(trees), "rejoin-ab-") {
-		t.Errorf("a worktree is left (%v):\n%s", err, trees)
+	plan, err := readPlan(groupOf(t, root))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "rejoin-ab-*")); len(left) > 0 {
+	o, err := plan.options(groupOf(t, root))
+	if err != nil || o.A[0].Run.Found.Commit != plan.A.Commit || plan.A.Commit == "" {
+		t.Errorf("%v: the runs of A are of commit %q, built was %q", err, o.A[0].Run.Found.Commit, plan.A.Commit)
+	}
+	if left, _ := filepath.Glob(filepath.Join(scratch, "rejoin-ab-*")); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
 	if code, out := bench(t, "--results", root, "ab", "no-such-revision"); code != results.ExitUsage || !strings.Contains(out, "is no revision") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
+}
+
+// groupOf is the one A/B test under root.
+func groupOf(t *testing.T, root string) string {
+	t.Helper()
+	groups, err := results.Groups(root)
+	if err != nil || len(groups) != 1 {
+		t.Fatalf("groups %v, %v", groups, err)
+	}
+	return groups[0]
 }
 
 // TestCleanKnowsGroups: --all --data frees the data of runs inside, --all removes the groups.

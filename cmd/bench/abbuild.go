@@ -14,12 +14,11 @@ import (
 // buildFlags are those of both builds. Profile-guided optimisation would hold the revision's profile against another source.
 var buildFlags = []string{"-pgo=off", "-buildvcs=auto"}
 
-// builds are the two binaries of an A/B test, and the worktree of the revision.
+// builds are the two binaries of an A/B test, and the tree of the revision.
 type builds struct {
-	root     string // of the checkout
-	scratch  string // temporary folder: worktree and binaries
-	worktree string // "" until it was added
-	a, b     builtBench
+	root    string // of the checkout
+	scratch string // temporary folder: the revision's tree and both binaries
+	a, b    builtBench
 }
 
 type builtBench struct {
@@ -38,7 +37,7 @@ func (b abBuild) text() string {
 	return text
 }
 
-// newBuilds builds revision rev in a worktree and the checkout around the working directory as it is.
+// newBuilds builds revision rev in a tree of its own and the checkout around the working directory as it is.
 func newBuilds(ctx context.Context, rev string) (*builds, error) {
 	root, err := git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -70,9 +69,13 @@ func (b *builds) make(ctx context.Context) (err error) {
 	if b.scratch, err = os.MkdirTemp("", "rejoin-ab-"); err != nil {
 		return fmt.Errorf("make a folder for the builds: %w", err)
 	}
+	// A clone that shares the objects, and not a linked worktree: go build stamps no commit into what it builds in one of those, and nothing has
+	// to be undone in the user's repository, however this ends.
 	tree := filepath.Join(b.scratch, "revision")
-	b.worktree = tree // also if adding fails half-way
-	if _, err := git(ctx, b.root, "worktree", "add", "--detach", tree, b.a.Commit); err != nil {
+	if _, err := git(ctx, b.root, "clone", "--quiet", "--shared", "--no-checkout", b.root, tree); err != nil {
+		return fmt.Errorf("check out %s: %w", b.a.Label, err)
+	}
+	if _, err := git(ctx, tree, "checkout", "--quiet", "--detach", b.a.Commit); err != nil {
 		return fmt.Errorf("check out %s: %w", b.a.Label, err)
 	}
 	b.a.binary, b.b.binary = filepath.Join(b.scratch, "bench-a"), filepath.Join(b.scratch, "bench-b")
@@ -85,21 +88,8 @@ func (b *builds) make(ctx context.Context) (err error) {
 	return nil
 }
 
-// removeLimit is how long git may take to remove the worktree, also after an interrupt.
-const removeLimit = 30 * time.Second
-
-// close removes worktree and binaries.
-func (b *builds) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
-	defer cancel()
-	if b.worktree != "" {
-		_, _ = git(ctx, b.root, "worktree", "remove", "--force", b.worktree)
-	}
-	_ = os.RemoveAll(b.scratch)
-	if b.worktree != "" {
-		_, _ = git(ctx, b.root, "worktree", "prune") // forgets one that git could not remove itself
-	}
-}
+// close removes the revision's tree and the binaries.
+func (b *builds) close() { _ = os.RemoveAll(b.scratch) }
 
 func goBuild(ctx context.Context, dir, binary string) error {
 	args := append([]string{"build"}, buildFlags...)

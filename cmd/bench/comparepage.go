@@ -7,7 +7,6 @@ import (
 
 	"rejoin/plots/report"
 	"rejoin/profiles"
-	"rejoin/results"
 	"rejoin/results/compare"
 )
 
@@ -38,30 +37,8 @@ func tellProfiles(w io.Writer, o compare.Options, dir string) (differences []rep
 			continue
 		}
 		differences = append(differences, differenceOf(p))
-		if text, ok := mostOf(p); ok {
-			fmt.Fprintln(w, text)
-		}
 	}
 	return differences, append(notes, c.Warnings...)
-}
-
-// mostOf names the function that differs most in the CPU time of the steady phase, if that is no chance.
-func mostOf(p comparedPart) (string, bool) {
-	if p.Kind != profiles.CPU || p.Phase != results.Steady {
-		return "", false
-	}
-	for _, f := range p.Diff.Functions { // the largest difference first
-		if f.Chance {
-			continue
-		}
-		d := f.Flat.PerMessage
-		percent := "new in B"
-		if p, ok := d.Percent(); ok {
-			percent = fmt.Sprintf("%+.0f %%", p)
-		}
-		return fmt.Sprintf("%v: the largest difference is in %s: %+.1f %s a message by itself (%s)", p.Part, f.Function, d.Difference(), p.Diff.Unit, percent), true
-	}
-	return fmt.Sprintf("%v: no function differs by more than chance", p.Part), true
 }
 
 func differenceOf(p comparedPart) report.ProfileDifference {

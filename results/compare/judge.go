@@ -92,7 +92,7 @@ func (m *Metric) sampleText(paired bool) string {
 		what = "kills"
 	}
 	if paired {
-		return fmt.Sprintf("%d pairs of %s", m.Difference.N, what)
+		return plural(m.Difference.N, "pair") + " of " + what
 	}
 	return fmt.Sprintf("%d and %d %s", m.A.N, m.B.N, what)
 }

@@ -85,9 +85,9 @@ func recoverySources() []source {
 	drained := func(k results.KillSummary) *float64 { return seen(k).BacklogDrained }
 	all := []source{
 		killSource("kill.primary.gap", "gap, primary", primary, gap),
-		killSource("kill.primary.first_ack", "first ack, primary", primary, firstAck),
-		killSource("kill.primary.full_rate", "full rate, primary", primary, fullRate),
-		killSource("kill.primary.drained", "drained, primary", primary, drained),
+		killSource("kill.primary.first_ack", "first ack", primary, firstAck),
+		killSource("kill.primary.full_rate", "full rate", primary, fullRate),
+		killSource("kill.primary.drained", "drained", primary, drained),
 		killSource("kill.backup.gap", "gap, backup", other, gap),
 		killSource("kill.caught_up", "caught up", every, caughtUp),
 		killSource("kill.transfer", "transfer", every, transfer),

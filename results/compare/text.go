@@ -92,7 +92,8 @@ func (c *Comparison) writeGroup(w io.Writer, group Group, title string) {
 		if m.Difference != nil {
 			words, interval = m.Difference.Words, m.Difference.intervalText()
 		}
-		t.add(mark+m.Label, nText(m), m.A.text(m.Unit), m.A.intervalText(m.Unit), m.B.text(m.Unit), m.B.intervalText(m.Unit), words, interval)
+		s := m.Unit.scaleOf(m.A, m.B)
+		t.add(mark+m.Label, nText(m), s.text(m.A), s.interval(m.A), s.text(m.B), s.interval(m.B), words, interval)
 	}
 	if rows > 0 {
 		fmt.Fprintf(w, "\n%s\n", title)
@@ -166,7 +167,8 @@ func (r *Repetition) WriteText(out io.Writer) error {
 		for _, m := range r.Metrics {
 			if m.Group == g.group {
 				least, most := m.Estimate.ends()
-				t.add("  "+m.Label, fmt.Sprint(m.Estimate.N), m.Estimate.text(m.Unit), m.Estimate.intervalText(m.Unit), m.Unit.text(least), m.Unit.text(most))
+				s := m.Unit.scaleOf(m.Estimate)
+				t.add("  "+m.Label, fmt.Sprint(m.Estimate.N), s.text(m.Estimate), s.interval(m.Estimate), m.Unit.text(least), m.Unit.text(most))
 			}
 		}
 		if len(t.rows) > 1 {

@@ -19,8 +19,6 @@ func (u Unit) scaleFor(v float64) scale {
 	switch u {
 	case Nanoseconds, NsPerMessage:
 		switch {
-		case v >= 1e10:
-			return scale{1e9, 1, "s"}
 		case v >= 1e9:
 			return scale{1e9, 2, "s"}
 		case v >= 1e8:
@@ -69,13 +67,31 @@ func (e Estimate) text(u Unit) string {
 	return u.text(*e.Median)
 }
 
-// intervalText is the interval in the scale of the median, without a unit; "–" without one.
-func (e Estimate) intervalText(u Unit) string {
+// text is the median with its unit, or –.
+func (s scale) text(e Estimate) string {
+	if e.Median == nil {
+		return "–"
+	}
+	return strings.TrimSpace(s.bare(*e.Median) + " " + s.name)
+}
+
+// interval is without a unit; – if there is none.
+func (s scale) interval(e Estimate) string {
 	if e.Lo == nil || e.Hi == nil {
 		return "–"
 	}
-	s := u.scaleFor(*e.Median)
 	return fmt.Sprintf("[%s, %s]", s.bare(*e.Lo), s.bare(*e.Hi))
+}
+
+// scaleOf is one scale for all medians of a row, so that they compare by eye.
+func (u Unit) scaleOf(estimates ...Estimate) scale {
+	largest := 0.0
+	for _, e := range estimates {
+		if e.Median != nil {
+			largest = max(largest, math.Abs(*e.Median))
+		}
+	}
+	return u.scaleFor(largest)
 }
 
 func pText(p float64) string {
