@@ -6,7 +6,7 @@ import (
 )
 
 // Script is a schedule for a small cluster: what is written, who falls, which messages are lost. It
-// drives the same world as a seed does, with nothing left to chance but small delays. One that is about
+// drives the same world as a seed does, in which every delay is its mean. One that is about
 // a mistake is played twice, with it and without; docs/simulator-scripts.md tells the language.
 type Script struct {
 	Name     string

@@ -9,8 +9,8 @@ import (
 	"rejoin/server/wire"
 )
 
-// scriptSetup is what a script's world is like unless its head says otherwise: nothing is drawn that
-// matters, and nothing happens that is not written.
+// scriptSetup is what a script's world is like unless its head says otherwise: nothing happens that is
+// not written.
 func scriptSetup() setup {
 	o := setup{replicas: 3, synced: true, config: vsr.Default(), segmentBytes: 64 << 10, checkpoint: 1 << 30, lease: 1 << 30,
 		payloadBytes: 64, messagesMax: 1, thinkNs: 20 * millisecond, netDelay: 200 * microsecond, syncNs: 200 * microsecond}
