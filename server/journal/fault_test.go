@@ -92,6 +92,34 @@ func TestFullDiskInTheMiddleOfAGroup(t *testing.T) {
 	x.wantHeld(1, 33)
 }
 
+// A group with a frame that is larger than a segment is refused before its first byte, too.
+func TestFullDiskUnderAFrameLargerThanASegment(t *testing.T) {
+	x := newFixture(t)
+	x.append(1, 500)
+	x.sync()
+	x.must(x.log.Prepare())
+	const endless = int64(1) << 40
+	x.fs.CapacityBytes = endless
+	free, err := x.fs.FreeBytes()
+	x.must(err)
+	x.fs.CapacityBytes = endless - int64(free) + x.opts.SegmentBytes + 1000 // a segment fits, and no more
+	group := x.make(1, 500)
+	prev := group[0].Header
+	group = append(group, makeFrame(prev.ID(), prev.NextOffset(), 1, payload(int(3*x.opts.SegmentBytes), 9)))
+	if err := x.log.Append(group); !errors.Is(err, journal.ErrDiskFull) {
+		t.Fatal(err)
+	}
+	if x.log.Written().Op != 1 {
+		t.Fatalf("written %d", x.log.Written().Op)
+	}
+	x.fs.CapacityBytes = 0
+	x.must(x.log.Append(group))
+	x.frames = append(x.frames, group...)
+	x.sync()
+	x.crash()
+	x.wantHeld(1, 3)
+}
+
 // B8: a short write that ends in a full disk leaves the log as it was.
 func TestShortWrite(t *testing.T) {
 	x := newFixture(t)

@@ -66,22 +66,49 @@ func (l *Log) prepareDue() int64 {
 	return min(l.segmentBytes, prepareStepBytes+prepareAhead*l.lastSegment().end)
 }
 
-// prepareRolls makes the files that an append of frames needs beyond the last segment, before
-// anything is written.
+// prepareRolls makes the files that an append of frames needs beyond the last segment, before anything
+// is written: each as large as its first frame at least, for one may be larger than a segment.
 func (l *Log) prepareRolls(frames []Frame) error {
-	need, end := 0, l.lastSegment().end
+	var firsts []int64 // sizes
+	end := l.lastSegment().end
 	for i := range frames {
-		if l.rolls(end, len(frames[i].Bytes)) {
-			need, end = need+1, 0
+		if n := len(frames[i].Bytes); l.rolls(end, n) {
+			firsts, end = append(firsts, int64(n)), 0
 		}
 		end += int64(len(frames[i].Bytes))
 	}
-	if need == 0 {
+	if len(firsts) == 0 {
 		return nil
 	}
 	l.prepareMu.Lock()
 	defer l.prepareMu.Unlock()
-	return l.prepareWhole(need)
+	if err := l.prepareWhole(len(firsts)); err != nil {
+		return err
+	}
+	for i, size := range firsts {
+		if err := l.widen(&l.prepared[i], size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widen fills a whole file on up to size.
+func (l *Log) widen(p *preparedFile, size int64) error {
+	if p.filled >= size {
+		return nil
+	}
+	if err := l.zeroFill(p.file, p.filled, size); err != nil {
+		if isFull(err) {
+			return fmt.Errorf("prepare %s: %w", p.name, ErrDiskFull)
+		}
+		return fault(p.name, "write", err)
+	}
+	if err := p.file.Sync(); err != nil {
+		return fault(p.name, "sync", err)
+	}
+	p.filled = size
+	return nil
 }
 
 // takePrepared gives a prepared file the name of the segment that begins with op first. The name it
