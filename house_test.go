@@ -176,6 +176,34 @@ func TestLayers(t *testing.T) {
 // give the same outputs. determinism_test.go holds them to it.
 var simulated = []string{"server/vsr", "server/internal/mistake", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim", "server/sim/check"}
 
+// checkers are the files of the simulator that hold the promises of safety. They see what an observer sees: what the simulator plants in
+// replicas, and by which script, is none of their business.
+var checkers = []string{"server/sim/checker.go", "server/sim/lives.go", "server/sim/shadow.go"}
+
+func TestCheckersKnowNothingOfWhatIsPlanted(t *testing.T) {
+	found := 0
+	for _, s := range sources(t) {
+		if !slices.Contains(checkers, s.path) {
+			continue
+		}
+		found++
+		for _, p := range s.imports() {
+			if strings.HasSuffix(p, "/mistake") {
+				t.Errorf("%s imports %s: a checker that knows the mistake does not find the next one", s.path, p)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if i, ok := n.(*ast.Ident); ok && slices.Contains([]string{"Mistakes", "switches", "switched", "script", "Switches"}, i.Name) {
+				t.Errorf("%v: %s: a checker that knows what is planted does not find the next mistake", s.fset.Position(i.Pos()), i.Name)
+			}
+			return true
+		})
+	}
+	if found != len(checkers) {
+		t.Errorf("%d of %v were found: name them as they are called now", found, checkers)
+	}
+}
+
 // vsrMayImport is all that the protocol may use: no clock, IO, randomness or goroutine can come in.
 var vsrMayImport = []string{module + "/server/internal/mistake", "cmp", "errors", "fmt", "slices", "math", "math/bits", "strings", "strconv", "sort"}
 

@@ -34,6 +34,7 @@ type client struct {
 const (
 	tryNs    = 700 * millisecond // mean patience for one try
 	giveUpNs = 6 * second
+	lateNs   = 3 * second
 	backNs   = 20 * millisecond
 )
 
@@ -138,8 +139,12 @@ func (c *client) next(try uint64, pause int64) {
 		return
 	}
 	if c.w.faulty && c.w.now-c.began > giveUpNs && c.rng.chance(0.2) {
-		c.idle() // its fate is unknown
-		return
+		if c.rng.chance(0.5) {
+			c.idle() // its fate is unknown
+			return
+		}
+		pause = lateNs // it comes back with the same request, long after
+		c.w.cover.Returns++
 	}
 	c.target = c.rng.IntN(c.w.setup.replicas)
 	c.try++

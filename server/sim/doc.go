@@ -11,17 +11,27 @@
 // the runs; then the load ends and the cluster must come to rest within a stated number of ticks;
 // then every replica's log is read from its files and compared.
 //
-// A checker holds the promises of the log against what it sees from outside: what is handed to the
+// A checker holds the promises of safety against what it sees from outside: what is handed to the
 // disk, what leaves on the network, what is told to clients, what recovery finds. It knows nothing
-// of the inside of the state machine but its exported Status.
+// of the inside of the state machine but its exported Status. Package check holds the promises of
+// progress in the same way, once the faults have stopped.
 //
 // # Faults
 //
 // Processes are killed (the page cache survives) or lose power (of what was not synced a random part
 // survives, torn at sectors) at any event, between any two effects of one input and before any disk
-// operation, also in recovery; they pause; directories are lost. Messages are lost, come twice, late,
-// out of order, over a link that went down meanwhile; directions are cut, alone or together; bulk is
-// slow. Disks are slow, full, fail a sync and drop its pages, and flip bits in segment files.
+// operation, also in recovery; they pause; directories are lost, of two replicas in five at once; some
+// stay dead for good. Who serves a pull dies at a given part of it, who installs a chain before one of
+// the operations of its disk.
+//
+// Messages are lost, come twice, late, out of order, over a link that went down meanwhile; directions
+// are cut, alone or together, or hold everything back for a while; queues of links overflow; bulk is
+// slow; a wiped node hears no beats.
+//
+// Disks are slow, full, refuse every change, fail a sync and drop its pages. Bits of an op flip, its
+// write is lost or lands in the place of another, on any replica: how much of that a cluster must survive
+// is written down in storage.go. Reckless runs go beyond it; where it is proven then that a quorum or an
+// op is lost, being unavailable is right, and counted.
 //
 // # What the fault model leaves out
 //
@@ -30,11 +40,11 @@
 //   - what package peer and package api do: sockets, handshakes, formatting of a new cluster. A link
 //     here says hello and goes up in one step;
 //   - clocks: every ticker is exact, all replicas tick at the same rate;
-//   - more loss than the log promises to survive: a second replica that forgets (a lost directory, or
-//     power with un-synced acknowledgements) before the first has caught up. So "too many lost
-//     un-synced writes together" is never met but by a single node;
-//   - rot on more than one replica, in the files state, mark and index, of a topic that acknowledges
-//     un-synced writes, and in runs with power cuts or lost directories;
-//   - read errors, misdirected writes, syncs that lie, disks that become read-only;
+//   - more loss of memory than the log promises to survive: more replicas that forget (a lost directory,
+//     or power with un-synced acknowledgements) than a quorum leaves out. So "too many lost un-synced
+//     writes together" is never met but by a single node;
+//   - damage in the files state, mark, start, index and table, in a topic that acknowledges un-synced
+//     writes, and of a replica that loses power before it is repaired;
+//   - read errors that pass, and syncs that lie about what was not damaged;
 //   - several groups in one process.
 package sim

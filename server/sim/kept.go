@@ -27,6 +27,8 @@ var kept = []uint64{
 	43,     // P2: a backup whose disk was behind asked each beat for prepares that it then threw away
 	198,    // P3: a trim that was queued before a transfer began took what it was about to send
 	247,    // P3: a chain was offered whose first segments were just being trimmed
+	49150,  // disk: a frame larger than a segment found no room behind others of its group, and the node fenced itself
+	1017,   // P2: prepares were asked each beat of a primary that had restarted wiped
 }
 
 // Kept returns the seeds that every campaign plays again.

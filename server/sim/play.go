@@ -194,6 +194,7 @@ func (w *world) verify() {
 				continue // every other replica has trimmed it: the log begins behind it
 			}
 			if err != nil {
+				w.live.Served(n.id, op, err)
 				w.fail("S8", "replica %d cannot read op %d: %v", n.id, op, err)
 			}
 			if h != *w.check.at(op) {

@@ -49,6 +49,7 @@ type Coverage struct {
 	ServersKilled     uint64 // nodes killed while they served a pull
 	ReceiversKilled   uint64 // nodes killed while they installed a chain
 	Gone              uint64 // replicas that stayed dead
+	Returns           uint64 // clients that came back with a request that they had given up
 	Excused           uint64 // runs that ended unavailable, as they had to: what was lost is proven
 }
 
@@ -78,14 +79,19 @@ func (c *Coverage) Short() []string {
 }
 
 func (c *Coverage) fields() []counted {
-	return []counted{{"runs", &c.Runs, 0}, {"steps", &c.Steps, 0}, {"committed", &c.Committed, 5000}, {"acknowledged", &c.Acknowledged, 5000},
-		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 100}, {"transfers", &c.Transfers, 50}, {"installs", &c.Installs, 5}, {"kills", &c.Kills, 100},
-		{"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 10},
-		{"wiped", &c.Wiped, 5}, {"wiped recoveries", &c.WipedRecoveries, 5}, {"table answers", &c.TableAnswers, 20},
-		{"evictions", &c.Evictions, 20}, {"latest reads", &c.ReadsLatest, 20}, {"step-downs", &c.StepDowns, 2}, {"holes", &c.Holes, 0}, {"rots", &c.Rots, 0},
-		{"holes filled", &c.HolesFilled, 0}, {"disk full", &c.DiskFull, 0}, {"fences", &c.Fences, 0}, {"waitings", &c.Waitings, 0}, {"overflows", &c.Overflows, 0}, {"clogs", &c.Clogs, 0}, {"cuts", &c.Cuts, 0}, {"pauses", &c.Pauses, 0},
-		{"read-only disks", &c.ReadOnly, 0}, {"servers killed", &c.ServersKilled, 0}, {"receivers killed", &c.ReceiversKilled, 0}, {"gone for good", &c.Gone, 0},
-		{"rightly unavailable", &c.Excused, 0}}
+	return []counted{
+		{"runs", &c.Runs, 0}, {"steps", &c.Steps, 0}, {"committed", &c.Committed, 5000}, {"acknowledged", &c.Acknowledged, 5000},
+		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 200}, {"transfers", &c.Transfers, 50}, {"installs", &c.Installs, 5},
+		{"kills", &c.Kills, 100}, {"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 50},
+		{"wiped", &c.Wiped, 10}, {"wiped recoveries", &c.WipedRecoveries, 10}, {"table answers", &c.TableAnswers, 30},
+		{"evictions", &c.Evictions, 100}, {"latest reads", &c.ReadsLatest, 50}, {"step-downs", &c.StepDowns, 10},
+		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"disk full", &c.DiskFull, 20},
+		{"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
+		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},
+		{"servers killed", &c.ServersKilled, 3}, {"receivers killed", &c.ReceiversKilled, 1}, {"gone for good", &c.Gone, 5},
+		{"late returns", &c.Returns, 0},
+		{"rightly unavailable", &c.Excused, 0}, // only reckless runs may be
+	}
 }
 
 // String lists the counts.
