@@ -90,7 +90,7 @@ func (r *runsRead) overTime() stage {
 	s.XTicks = timeTicks(0, s.To)
 	lo, hi, ok := axis.LogRange(values)
 	for i, name := range []string{"A", "B"} {
-		p := panel{ID: "over-time-" + name, Title: "p50 by second, runs of " + name, Note: fmt.Sprintf("log scale; a line is a run, at most the first %d", readRunsMax)}
+		p := panel{ID: "over-time-" + name, Title: "p50 by second, runs of " + name, Tall: true, Note: fmt.Sprintf("log scale; a line is a run, at most the first %d", readRunsMax)}
 		if !ok {
 			p.Empty = "no data: no run's latencies could be read"
 			s.Panels = append(s.Panels, p)

@@ -80,7 +80,7 @@ func TestComparison(t *testing.T) {
 		if !m.Primary {
 			continue
 		}
-		if row := rows[i]; row[0] != m.Label || row[3] != m.Difference.Words || !strings.Contains(row[len(row)-1], m.Note) {
+		if row := rows[i]; row[0] != m.Label || row[1] != m.Difference.Words || !strings.Contains(row[len(row)-1], m.Note) {
 			t.Errorf("metric %s is shown as %q", m.Name, row)
 		}
 		i++
