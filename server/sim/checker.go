@@ -177,6 +177,7 @@ func (c *checker) vouches(p *process, view, logView uint64, ack vsr.ID) {
 		c.w.fail("S5", "replica %d vouches for op %d and knows of a hole", p.n.id, ack.Op)
 	}
 	p.vouched = max(p.vouched, ack.Op)
+	c.w.vouched(p, ack.Op)
 	if ack.Op >= s.acked.Op || view > s.ackedView {
 		if ack.Op >= s.acked.Op {
 			s.acked = ack

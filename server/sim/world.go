@@ -21,7 +21,8 @@ type world struct {
 
 	reduced  Reduction // what is left out of what the seed draws
 	switches []string
-	prepares bool       // nodes make the next segment ahead of use
+	prepares bool // nodes make the next segment ahead of use
+	aimed    aimed
 	script   *scriptRun // that drives the run; nil: its seed does
 	nodes    []*node
 	net      network
@@ -42,6 +43,7 @@ func Run(seed uint64, o Options) (report Report, err error) {
 	}
 	w.reduced.apply(&w.setup)
 	w.prepares = newStream(seed, "prepare").chance(0.5)
+	w.initAimed()
 	w.trace.out, w.trace.hash = o.Trace, fnvOffset
 	if w.arena == nil {
 		if w.arena, err = NewArena(); err != nil {
