@@ -29,7 +29,7 @@ func (w *world) vouched(p *process, op uint64) {
 		return
 	}
 	w.after(3*w.setup.netDelay+a.rng.around(millisecond), func() {
-		if !w.faulty || !p.running() || p.paused || !pending() || w.down() >= w.setup.dangers.downMax {
+		if !w.faulty || !p.running() || p.paused || !pending() || w.nemesis.down() >= w.setup.dangers.downMax {
 			return
 		}
 		a.left--
@@ -40,14 +40,4 @@ func (w *world) vouched(p *process, op uint64) {
 			}
 		})
 	})
-}
-
-// down counts nodes without a process.
-func (w *world) down() (n int) {
-	for _, o := range w.nodes {
-		if !o.life.alive() {
-			n++
-		}
-	}
-	return n
 }

@@ -59,6 +59,9 @@ func (x *nemesis) rot() {
 		return
 	}
 	op := uint64(x.rng.between(int64(n.seen.start), int64(n.seen.written)))
+	if x.rng.chance(0.3) {
+		op = n.seen.written
+	}
 	h := n.seen.at(op)
 	if !x.w.setup.dangers.reckless && !x.mayDamage(n, h.ID()) {
 		return
@@ -80,6 +83,9 @@ func (x *nemesis) rot() {
 	default:
 		x.w.note(n.id, "rot", name, op)
 		n.fs.Rot(name, at+x.rng.Int64N(size), 1<<x.rng.IntN(8))
+	}
+	if p := n.life; op > p.status().Commit.Op { // seldom read: by who sends it again. Meanwhile later ops are on their way to the disk
+		p.after(0, func() { p.look(op) })
 	}
 }
 
