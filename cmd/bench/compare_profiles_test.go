@@ -49,7 +49,8 @@ func burntFolder(t *testing.T) results.Folder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	index := profileIndex{folder: folder, captured: []profiles.Captured{{Node: "n0"}}, phases: []results.Phase{results.Steady}}
+	index := profileIndex{folder: folder, captured: []profiles.Captured{{Node: "n0"}}, phases: []results.Phase{results.Steady},
+		phaseAt: func(int64) results.Phase { return results.Steady }}
 	index.addPhases(profiles.CPU, report)
 	run := results.Run{Status: results.StatusFinished, Found: results.Found{Race: true}, Asked: results.Asked{Profiling: profiling{windows: true}.record()}}
 	if err := errors.Join(folder.WriteProfileIndex(index.entries), folder.WriteRun(run)); err != nil {

@@ -45,7 +45,7 @@ func (r *session) mergeProfiles(timeline *results.Timeline, acks loadgen.Acks) {
 	if r.profiler == nil {
 		return
 	}
-	index := profileIndex{folder: r.folder, captured: r.profiler.captured(), phases: phasesOf(timeline, r.outcome.StopNs)}
+	index := profileIndex{folder: r.folder, captured: r.profiler.captured(), phases: phasesOf(timeline, r.outcome.StopNs), phaseAt: timeline.PhaseAt}
 	if r.profiling.windows || len(r.profiling.snapshots()) > 0 {
 		report, err := profiles.MergeWindows(profiles.MergeOptions{Dir: r.folder.Profiles(), PhaseOf: profiles.PhaseOfSpans(timeline.Spans(r.outcome.StopNs)),
 			Acked: func(fromNs, toNs int64) (int64, int64) {
@@ -93,6 +93,7 @@ type profileIndex struct {
 	folder   results.Folder
 	captured []profiles.Captured
 	phases   []results.Phase
+	phaseAt  func(ns int64) results.Phase
 	entries  []results.ProfileEntry
 	problems []string
 }
@@ -109,12 +110,23 @@ func (x *profileIndex) addPhases(kind profiles.Kind, report profiles.MergeReport
 					x.addFiles(&e, m.Path)
 				}
 			}
-			if lost := c.LostWindows(); lost > 0 && kind == profiles.CPU {
-				e.Note = strings.TrimPrefix(e.Note+"; "+counted(int64(lost), "window")+" of this source lost in the whole run: "+c.Lost[0].Reason, "; ")
+			if lost := x.lostIn(c, phase); lost != "" && kind == profiles.CPU {
+				e.Note = strings.TrimPrefix(e.Note+"; "+lost, "; ")
 			}
 			x.entries = append(x.entries, e)
 		}
 	}
+}
+
+// lostIn says what of a source was lost that began in a phase; empty: nothing.
+func (x *profileIndex) lostIn(c profiles.Captured, phase results.Phase) string {
+	var texts []string
+	for _, l := range c.Lost {
+		if x.phaseAt(l.FromNs) == phase {
+			texts = append(texts, fmt.Sprintf("%s lost at %.1f s: %s", counted(int64(l.Windows), "window"), float64(l.ToNs)/1e9, l.Reason))
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // addFiles names the file of an entry, and draws it if it is a CPU profile.
@@ -187,7 +199,7 @@ func (r *session) profileTexts() []string {
 	if err != nil {
 		return nil
 	}
-	files, pages, first := 0, 0, ""
+	files, pages, first, most := 0, 0, "", int64(0)
 	for _, e := range entries {
 		if e.File != nil {
 			files++
@@ -195,12 +207,19 @@ func (r *session) profileTexts() []string {
 		if e.HTML != nil {
 			pages++
 		}
-		if e.File != nil && e.Phase == results.Steady && e.Kind == string(profiles.CPU) && (first == "" || e.Role == results.RolePrimary) {
+		if e.HTML == nil || e.Phase != results.Steady {
+			continue
+		}
+		if e.Samples > most { // the primary, as a rule
+			most = e.Samples
 			first = filepath.Join(r.folder.Profiles(), filepath.FromSlash(*e.File))
 		}
 	}
-	if files == 0 {
-		return []string{fmt.Sprintf("profiles: none (%s); %s says why", r.profiling, r.folder.ProfileIndex())}
+	switch {
+	case !r.profiling.any():
+		return []string{"profiles: none, as --profile none asked"}
+	case files == 0:
+		return []string{fmt.Sprintf("profiles: none; %s says why", r.folder.ProfileIndex())}
 	}
 	texts := []string{fmt.Sprintf("profiles: %s, %s in %s", counted(int64(files), "file"), counted(int64(pages), "flame graph"), r.folder.Profiles())}
 	if first != "" {

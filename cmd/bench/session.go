@@ -96,6 +96,9 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 		return nil, err
 	}
 	r.say.line("run %s, seed %d", folder.Dir, seed)
+	if c.Profile != "" {
+		r.say.line("profiling: %s", profiling.words())
+	}
 	return r, nil
 }
 
