@@ -66,12 +66,24 @@ func TestRunMemory(t *testing.T) {
 	if len(s.Kills) != 1 || s.Kills[0].Role != results.RolePrimary || s.Kills[0].FirstAckMs == nil || s.Kills[0].GapWithoutAckMs < 50 {
 		t.Errorf("kills are %+v; the memory target is without a primary for 100 ms", s.Kills)
 	}
+	if len(s.Kills) == 1 {
+		if r := s.Kills[0].Recovery; r == nil || r.Outside.FirstAck == nil || *r.Outside.FirstAck != *s.Kills[0].FirstAckMs || r.Outside.BacklogDrained == nil {
+			t.Errorf("the recovery is %+v", r)
+		}
+	}
+	p, err := folder.ReadProof()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := p.Books; b.Asked != 800 || b.Sent != 800 || p.Baseline == nil || len(p.Canaries) != 3 || p.Canaries[2].After == nil || p.Steal == nil || len(p.Limits) < 3 {
+		t.Errorf("the proof is %+v", p)
+	}
 	for _, r := range s.Replicas {
 		if r.VerifiedBatches != 800 {
 			t.Errorf("%s verified %d batches", r.Node, r.VerifiedBatches)
 		}
 	}
-	for _, name := range append(figureFiles(), "run.json", "bench.txt", "latency.hlog", "events.ndjson", "rates.ndjson") {
+	for _, name := range append(figureFiles(), "run.json", "proof.json", "machine.ndjson", "bench.txt", "latency.hlog", "events.ndjson", "rates.ndjson") {
 		if st, err := os.Stat(filepath.Join(folder.Dir, name)); err != nil || st.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

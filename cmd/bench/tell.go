@@ -31,6 +31,7 @@ func (r *session) tell(s results.Summary) {
 	for _, sentence := range proofTexts(r.proof) {
 		p.line("%s", sentence)
 	}
+	p.line("setting: %s", r.headerText())
 	for _, k := range s.Kills {
 		p.line("%s", killText(k))
 	}
