@@ -73,6 +73,9 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
+	if c.Repeat != 1 && c.JSON {
+		return usage("--json tells of one run; leave --repeat out and start it several times")
+	}
 	if c.Repeat != 1 {
 		return c.repeat(env, s.Name, seed)
 	}

@@ -148,12 +148,12 @@ func (p *livePage) stream(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("X-Accel-Buffering", "no")
 	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer p.hub.leave(reader)
-		_ = follow(w, reader, past)
+		_ = p.follow(w, reader, past)
 	})
 }
 
 // follow writes to one reader. A Flush that fails is the only sign of one that has gone.
-func follow(w *bufio.Writer, reader *liveReader, past []liveMessage) error {
+func (p *livePage) follow(w *bufio.Writer, reader *liveReader, past []liveMessage) error {
 	if _, err := w.WriteString("retry: 2000\n\n"); err != nil {
 		return err
 	}
@@ -178,13 +178,13 @@ func follow(w *bufio.Writer, reader *liveReader, past []liveMessage) error {
 				return err
 			}
 		case <-reader.ended:
-			return farewell(w, reader)
+			return p.farewell(w, reader)
 		}
 	}
 }
 
-// farewell writes what waits and tells a page not to come again.
-func farewell(w *bufio.Writer, reader *liveReader) error {
+// farewell writes what waits and the verdict, which the queue may have had no room for, and tells a page not to come again.
+func (p *livePage) farewell(w *bufio.Writer, reader *liveReader) error {
 	for {
 		select {
 		case m := <-reader.queue:
@@ -192,8 +192,11 @@ func farewell(w *bufio.Writer, reader *liveReader) error {
 				return err
 			}
 		default:
-			err := liveMessage{"end", []byte("{}")}.write(w)
-			return errors.Join(err, w.Flush())
+			var errs []error
+			if m, known := p.hub.lastWord(); known {
+				errs = append(errs, m.write(w))
+			}
+			return errors.Join(append(errs, liveMessage{"end", []byte("{}")}.write(w), w.Flush())...)
 		}
 	}
 }

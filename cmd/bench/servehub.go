@@ -36,7 +36,7 @@ type liveReader struct {
 
 const (
 	livePastMax    = 200
-	liveQueueMax   = 64
+	liveQueueMax   = 1024 // the nodes' own events come in one go, at the end
 	liveReadersMax = 32
 	liveSecondsMax = 120 // what the page's charts show
 )
@@ -129,6 +129,17 @@ func (h *liveHub) end() {
 	for r := range h.readers {
 		close(r.ended)
 	}
+}
+
+// lastWord is the verdict, if there is one.
+func (h *liveHub) lastWord() (liveMessage, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ending == nil {
+		return liveMessage{}, false
+	}
+	text, err := json.Marshal(h.ending)
+	return liveMessage{outputVerdict, text}, err == nil
 }
 
 // hubCounts is what /metrics says of the page itself.
