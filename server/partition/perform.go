@@ -91,13 +91,11 @@ func appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error
 // again, elsewhere.
 func fill(log *journal.Log, j *Job, post func(vsr.Input)) error {
 	err := log.Fill(journal.Frame{Header: j.Frame.Header, Bytes: j.Frame.Frame()})
-	if errors.Is(err, journal.ErrMismatch) || errors.Is(err, journal.ErrNoPlace) {
-		return nil
-	}
-	if err != nil {
+	fits := !errors.Is(err, journal.ErrMismatch) && !errors.Is(err, journal.ErrNoPlace)
+	if err != nil && fits {
 		return fmt.Errorf("close the hole at op %d: %w", j.Frame.Header.Op, err)
 	}
-	post(vsr.Input{Kind: vsr.InFilled, ID: j.Frame.Header.ID()})
+	post(vsr.Input{Kind: vsr.InFilled, ID: j.Frame.Header.ID(), OK: fits})
 	return nil
 }
 

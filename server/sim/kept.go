@@ -27,6 +27,7 @@ var kept = []uint64{
 	43,     // P2: a backup whose disk was behind asked each beat for prepares that it then threw away
 	198,    // P3: a trim that was queued before a transfer began took what it was about to send
 	247,    // P3: a chain was offered whose first segments were just being trimmed
+	83768,  // P2: a hole was asked for again while the disk was slow to write what had come for it
 	49150,  // disk: a frame larger than a segment found no room behind others of its group, and the node fenced itself
 	1017,   // P2: prepares were asked each beat of a primary that had restarted wiped
 }

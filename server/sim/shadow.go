@@ -156,7 +156,9 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 		p.w.check.trims(p, in.ID.Op)
 		s.trim(in.ID.Op)
 	case vsr.InFilled:
-		p.w.cover.HolesFilled++
+		if in.OK {
+			p.w.cover.HolesFilled++
+		}
 	case vsr.InStateSaved:
 		if in.State.View < s.view || in.State.LogView < s.logView || in.State.LogView > in.State.View {
 			p.w.fail("S3", "replica %d saves view %d, log_view %d after %d, %d", p.n.id, in.State.View, in.State.LogView, s.view, s.logView)

@@ -77,7 +77,7 @@ const holeOps = 128
 // is missing does not wait for it.
 func (r *Replica) pullHole() bool {
 	p := &r.pull
-	if len(r.log.holes) == 0 || r.tick < p.holeAt {
+	if len(r.log.holes) == 0 || r.tick < p.holeAt || r.filling > 0 { // what has come must first reach the disk
 		return false
 	}
 	hole := r.log.holes[0]
@@ -259,6 +259,7 @@ func (r *Replica) takeOld(h *Header) bool {
 		return false
 	}
 	if r.log.hole(h.Op) {
+		r.filling++
 		r.emit(Effect{Kind: EffFill, Header: *h})
 	}
 	return true
@@ -436,7 +437,14 @@ func (r *Replica) onDamaged(op uint64) {
 	r.event(Event{Kind: EventHole, FromOp: op, ToOp: op, Peer: NoPrimary, Reason: "damaged on disk"})
 }
 
-func (r *Replica) onFilled(id ID) {
+func (r *Replica) onFilled(in *Input) {
+	id := in.ID
+	if r.filling--; r.filling < 0 {
+		panic("vsr: a hole was closed that nothing was given for")
+	}
+	if !in.OK { // it did not fit; another peer will have what does
+		return
+	}
 	r.log.fillHole(id.Op)
 	r.filled++
 	if !r.pull.active || !r.pull.hole {

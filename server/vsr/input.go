@@ -15,7 +15,7 @@ const (
 	InDurable                           // ID: the log is synced up to it
 	InStateSaved                        // State: durable
 	InCutDone                           // ID.Op: nothing above it is left on disk
-	InFilled                            // ID: the hole at this op is closed, durably
+	InFilled                            // ID, OK: the hole at this op is closed, durably; or the frame did not fit it
 	InDamaged                           // ID.Op: a reader met damage in this committed op
 	InLinkUp                            // Peer
 	InLinkDown                          // Peer, Refused: a redial was refused, nothing listens there

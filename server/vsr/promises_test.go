@@ -122,7 +122,17 @@ func TestNoVoucherAboveAHole(t *testing.T) {
 	if oks := g.take(MsgPrepareOK); len(oks) != 0 {
 		t.Errorf("vouched for %+v above a hole", oks)
 	}
-	g.step(Input{Kind: InFilled, ID: c.id(7)})
+	g.tick(1)
+	pulls := g.take(MsgPull)
+	if len(pulls) != 1 || pulls[0].FromOp != 7 || pulls[0].ToOp != 7 {
+		t.Fatalf("asks %+v to close the hole at op 7", pulls)
+	}
+	g.hear(int(pulls[0].To), 2, Message{Kind: MsgChunk, Round: pulls[0].Round, Commit: c.id(20), Header: c[6]})
+	g.tick(int(5 * Default().StallTicks)) // its disk takes its time: what has come is not asked for again
+	if pulls := g.take(MsgPull); len(pulls) != 0 {
+		t.Errorf("asks %+v for what its disk is about to write", pulls)
+	}
+	g.step(Input{Kind: InFilled, ID: c.id(7), OK: true})
 	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(20), Header: h})
 	if oks := g.take(MsgPrepareOK); len(oks) == 0 {
 		t.Error("vouches for nothing though the hole is closed")

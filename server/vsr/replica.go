@@ -35,6 +35,7 @@ type Replica struct {
 	serve    [ReplicasMax]serving
 	stage    staging
 	filled   uint64 // holes closed by this incarnation
+	filling  int    // frames given to the disk to close holes, of which it has said nothing yet
 	absurd   uint64 // requests of peers for ranges that make no sense
 	kept     keptOps
 	hollow   hollow
@@ -152,7 +153,7 @@ func (r *Replica) dispatch(in *Input) {
 	case InCutDone:
 		r.onCutDone(in.ID)
 	case InFilled:
-		r.onFilled(in.ID)
+		r.onFilled(in)
 	case InDamaged:
 		r.onDamaged(in.ID.Op)
 	case InLinkUp:
