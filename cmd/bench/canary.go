@@ -114,7 +114,8 @@ func factor(before, after *int64) *float64 {
 	return new(float64(*after) / float64(*before))
 }
 
-// changed says whether a factor lies beyond its bound, in either direction: faster afterwards means disturbed before.
+// changed says whether a factor lies beyond its bound, in either direction: faster afterwards means disturbed before, which is
+// doubtful; slower is invalid.
 func changed(f *float64, most float64) bool { return f != nil && (*f > most || *f < 1/most) }
 
 func canariesText(all []results.CanaryProof, of func(results.CanaryProof) *results.CanaryTimes) string {

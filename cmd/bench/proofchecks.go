@@ -173,13 +173,17 @@ func (c *checker) canaries() {
 		if p.Change != nil && p.Change.P50 != nil {
 			change = new(max(*p.Change.P50, 1 / *p.Change.P50))
 		}
+		beyond, advice := results.JudgedInvalid, "the machine changed during the run"
+		if p.Change != nil && p.Change.P50 != nil && *p.Change.P50 < 1 { // what disturbed it was there before the run, and is gone after it
+			beyond, advice = results.JudgedDoubtful, "the machine was disturbed before the run"
+		}
 		before, after := &results.CanaryTimes{}, &results.CanaryTimes{}
 		if p.Before != nil && p.After != nil {
 			before, after = p.Before, p.After
 		}
 		c.add(fact{name: "canary_" + p.Name, what: "canary " + p.Name + ": change of its median from before to after the run, in either direction", unit: "factor",
-			value: change, relation: results.AtMost, budget: c.r.canaries[i].factorMax, beyond: results.JudgedInvalid,
-			reason: fmt.Sprintf("the machine changed during the run: canary %s took %s before and %s after it, in %d tries; repeat the run on a machine at rest", p.Name,
+			value: change, relation: results.AtMost, budget: c.r.canaries[i].factorMax, beyond: beyond,
+			reason: advice + fmt.Sprintf(": canary %s took %s before and %s after it, in %d tries; repeat the run on a machine at rest", p.Name,
 				nsText(before.P50Ns), nsText(after.P50Ns), after.Tries)})
 	}
 }
