@@ -24,7 +24,9 @@ func (r *session) verify(ctx context.Context) error {
 	if !r.loaded {
 		return nil
 	}
-	r.profiler.wait() // readings stop and kill nodes
+	if r.profiler != nil { // a load driven otherwise than by drive has none
+		r.profiler.wait() // readings stop and kill nodes
+	}
 	acked := int64(r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration)) * ackedShareOfOfferMin)
 	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1)})
 	if err != nil {
