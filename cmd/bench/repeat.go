@@ -33,9 +33,9 @@ const (
 )
 
 // repeat runs the command's scenario several times.
-func (c *runCommand) repeat(env *environment, scenario string, seed uint64) error {
-	if c.Repeat < 1 || c.Repeat > 1000 {
-		return usage("--repeat %d: pass 1 to 1000", c.Repeat)
+func (c *runCommand) repeat(env *environment, scenario string, seed uint64, times int) error {
+	if times < 1 || times > repetitionsMax {
+		return usage("--repeat %d: pass 1 to %d", times, repetitionsMax)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -52,11 +52,12 @@ func (c *runCommand) repeat(env *environment, scenario string, seed uint64) erro
 		}
 		args = append(args, "--from", from.Dir)
 	}
+	args = append(args, "--repeat", "1") // whatever the scenario says
 	dir, err := results.CreateGroup(env.results, "repeat", scenario, time.Now())
 	if err != nil {
 		return usage("%w", err)
 	}
-	r := repetition{dir: dir, binary: self, args: args, times: c.Repeat, seed: seed,
+	r := repetition{dir: dir, binary: self, args: args, times: times, seed: seed,
 		quiet: c.Quiet, launch: launchProcess}
 	code, err := r.perform(env.ctx, env.out)
 	if err != nil || code != results.ExitPass {

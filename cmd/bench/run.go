@@ -17,7 +17,7 @@ type runCommand struct {
 	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`
 	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0, the default, draws one and prints it." placeholder:"N"`
 	From     string       `help:"Repeat a run by its run.json: a folder, its name, or latest. Other flags override." placeholder:"RUN"`
-	Repeat   int          `help:"Run it so many times, each in a process and a folder of its own, and sum up: medians with intervals, over kills for recovery." default:"1" placeholder:"N"`
+	Repeat   *int         `help:"Run it so many times, each in a process and a folder of its own, and sum up: medians with intervals, over kills for recovery. Default: the scenario's repetitions." placeholder:"N"`
 	Keep     bool         `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
 	Profile  string       `help:"Profile harness and nodes also by mem, mutex, block, trace, goroutine or clock; flight: keep the nodes' last seconds of trace; cpu: CPU time over the whole life instead of by phase; none: no profiler at all. Default: CPU time by phase." placeholder:"MODE[,flight]"`
 
@@ -73,11 +73,15 @@ func (c *runCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if c.Repeat != 1 && c.JSON {
-		return usage("--json tells of one run; leave --repeat out and start it several times")
+	times := s.Repetitions
+	if c.Repeat != nil {
+		times = *c.Repeat
 	}
-	if c.Repeat != 1 {
-		return c.repeat(env, s.Name, seed)
+	if times != 1 && c.JSON {
+		return usage("--json tells of one run; pass --repeat 1 and start it several times")
+	}
+	if times != 1 {
+		return c.repeat(env, s.Name, seed, times)
 	}
 	run, err := newSession(env, c, s, seed, profiling)
 	if err != nil {

@@ -42,6 +42,9 @@ type Scenario struct {
 	QuietMin      duration       `yaml:"quiet_min"`          // after the load; ends early when all have caught up
 	QuietMax      duration       `yaml:"quiet_max"`
 
+	// Repetitions of the whole run, each in a folder of its own.
+	Repetitions int `yaml:"repetitions"`
+
 	// FirstAddress "backup" makes every producer ask one backup first, which faults call "first".
 	FirstAddress string `yaml:"first_address,omitempty"`
 	// Overload says that the rate is beyond any capacity: what was not acknowledged or came late is no failure.
@@ -92,7 +95,7 @@ type Demands struct {
 // refused or taken as such.
 func scenarioDefaults() Scenario {
 	return Scenario{
-		Name: "unnamed", Target: targetBuiltin, Nodes: 3, Producers: 12, BatchMessages: 100, PayloadBytes: 256, MessagesPerS: 30_000,
+		Name: "unnamed", Repetitions: 1, Target: targetBuiltin, Nodes: 3, Producers: 12, BatchMessages: 100, PayloadBytes: 256, MessagesPerS: 30_000,
 		Payload: PayloadShape{Sizes: loadgen.DistributionUniform, CompressedShare: 1, KeyDistribution: loadgen.DistributionUniform,
 			ZipfExponent: loadgen.ZipfExponentDefault},
 		Arrival:  loadgen.ArrivalSpread,

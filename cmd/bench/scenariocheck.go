@@ -12,6 +12,7 @@ import (
 const (
 	producersMax     = 1000
 	batchMessagesMax = 10_000
+	repetitionsMax   = 1000
 	quietMaxMax      = duration(24 * time.Hour)
 	nameBytesMax     = 64
 )
@@ -33,6 +34,8 @@ func (s Scenario) validate() error {
 		return refuseField("quiet_max", "%v; pass more than 0 and at most 24h", s.QuietMax)
 	case s.QuietMin > s.QuietMax:
 		return refuseField("quiet_min", "%v is longer than quiet_max %v", s.QuietMin, s.QuietMax)
+	case s.Repetitions < 1 || s.Repetitions > repetitionsMax:
+		return refuseField("repetitions", "%d; pass 1 to %d", s.Repetitions, repetitionsMax)
 	case s.FirstAddress != "" && s.FirstAddress != nodeBackup:
 		return refuseField("first_address", "%q; leave it out or say backup", s.FirstAddress)
 	case s.Plant != "" && s.Target != targetMemory:

@@ -22,6 +22,7 @@ func TestScenarioRefuses(t *testing.T) {
 		{"duration: 99999999999999999999h", "1:11", "no duration"},
 		{"duration: 10ms", "1:11", "at least 1s"},
 		{"duration: [1s]", "1:11", "belongs here"},
+		{"repetitions: 0", "1:14", "pass 1 to 1000"},
 		{"nodes: 2", "1:8", "1, 3 or 5"},
 		{"name: ../x", "1:7", "no name for a run folder"},
 		{"quiet_max: 0s", "1:12", "more than 0"},

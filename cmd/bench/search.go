@@ -169,7 +169,7 @@ func (r *searchRun) once(ctx context.Context, step *searchStep) {
 	if name == "" {
 		name = r.scenario.Name
 	}
-	args := []string{"--results", root, "run", name, "--quiet", "--rate", strconv.Itoa(step.MessagesPerS), "--seed", strconv.FormatUint(r.seed, 10)}
+	args := []string{"--results", root, "run", name, "--quiet", "--repeat", "1", "--rate", strconv.Itoa(step.MessagesPerS), "--seed", strconv.FormatUint(r.seed, 10)}
 	if r.command.Target != "" {
 		args = append(args, "--target", r.command.Target)
 	}
