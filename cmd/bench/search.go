@@ -138,11 +138,10 @@ func (r *searchRun) perform(ctx context.Context) (searchAnswer, error) {
 		r.dir, r.scenario.Name, r.command.P99, r.command.Recovery, r.bounds.from, r.bounds.to)
 	answer := bisect(ctx, r.bounds, func(rate, runsLeft int) searchStep { return r.step(ctx, rate, runsLeft) })
 	answer.ExitCode = answer.code(ctx.Err() != nil)
-	text := answer.text()
-	fmt.Fprint(r.out, text)
+	fmt.Fprint(r.out, answer.conclusion())
 	err := results.WriteJSON(filepath.Join(r.dir, searchFile), answer)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(r.dir, searchText), []byte(text), 0o644)
+		err = os.WriteFile(filepath.Join(r.dir, searchText), []byte(answer.text()), 0o644)
 	}
 	return answer, err
 }

@@ -98,12 +98,18 @@ func (a searchAnswer) code(interrupted bool) int {
 	return results.ExitMissed
 }
 
-// text is the answer for people: the rate with its bracket, or that there is none.
+// text is search.txt: the steps and the answer.
 func (a searchAnswer) text() string {
 	var b strings.Builder
 	for _, s := range a.Steps {
 		fmt.Fprintln(&b, s.line())
 	}
+	return b.String() + a.conclusion()
+}
+
+// conclusion is the answer for people: the rate with its bracket, or that there is none.
+func (a searchAnswer) conclusion() string {
+	var b strings.Builder
 	last := searchStep{}
 	if len(a.Steps) > 0 {
 		last = a.Steps[len(a.Steps)-1]
@@ -121,7 +127,7 @@ func (a searchAnswer) text() string {
 		fmt.Fprintf(&b, "answer: no rate reached it, not even %d messages a second\n", a.Above)
 	}
 	if rates := a.unreliable(); len(rates) > 0 {
-		fmt.Fprintf(&b, "unreliable at %s messages a second: the runs there were invalid, also when repeated, and count as not reached\n",
+		fmt.Fprintf(&b, "unreliable at %s messages a second: the runs there were invalid, also when repeated (once, if runs were left), and count as not reached\n",
 			strings.Trim(strings.ReplaceAll(fmt.Sprint(rates), " ", ", "), "[]"))
 	}
 	fmt.Fprintf(&b, "ended because: %s; %s in %.0f s\n", a.EndedBy, counted(int64(len(a.Steps)), "step"), a.TookS)
