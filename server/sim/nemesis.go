@@ -100,7 +100,7 @@ func (x *nemesis) fell(how ending, wipe bool) {
 		how = killed
 	}
 	n.end(how)
-	if wipe {
+	if wipe && !(x.rng.chance(0.4) && n.loseTables()) {
 		n.wipe()
 		x.w.net.deaf[n.id] = x.w.now + x.w.setup.dangers.deafNs
 	}

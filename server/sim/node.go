@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 
 	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
@@ -102,6 +103,27 @@ func (n *node) wipe() {
 	n.rotted = false
 	n.lost, n.sameBoot = true, false
 	n.seen.wipe()
+}
+
+// loseTables damages every checkpoint of the client table of a node that is down: where its log has been
+// trimmed, it cannot be told any more and is forgotten. It returns whether there were any.
+func (n *node) loseTables() bool {
+	names, err := n.fs.List(logDir)
+	if err != nil {
+		return false // it has not been formatted
+	}
+	found := false
+	for _, name := range names {
+		if strings.HasSuffix(name, ".tab") {
+			n.fs.Rot(logDir+"/"+name, 10, 1)
+			found = true
+		}
+	}
+	if found {
+		n.w.note(n.id, "tables rot", "")
+		n.lost = true
+	}
+	return found
 }
 
 // fence is a process that ends itself over an error of its disk, and is started again.
