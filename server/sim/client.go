@@ -33,7 +33,7 @@ type client struct {
 
 const (
 	tryNs    = 700 * millisecond // mean patience for one try
-	giveUpNs = 6 * second
+	giveUpNs = 1500 * millisecond
 	lateNs   = 3 * second
 	backNs   = 20 * millisecond
 )
@@ -149,7 +149,7 @@ func (c *client) next(try uint64, pause int64) {
 	c.target = c.rng.IntN(c.w.setup.replicas)
 	c.try++
 	at := c.try
-	c.w.after(c.rng.around(pause), func() {
+	c.w.after(min(c.rng.around(pause), lateNs), func() {
 		if c.try == at && c.busy {
 			c.send()
 		}
