@@ -100,6 +100,9 @@ func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder
 func clusterConfig(s Scenario, ports []int) (server.Config, []byte, error) {
 	config := server.Config{Cluster: clusterName, Limits: s.Cluster,
 		Topics: []server.TopicConfig{{Name: topicName, Partitions: 1, Durability: s.Durability}}}
+	if config.Limits.ClientConnections == 0 {
+		config.Limits.ClientConnections = max(256, s.connections())
+	}
 	for i := range s.Nodes {
 		at := func(plane int) string { return fmt.Sprintf("127.0.0.1:%d", ports[3*i+plane]) }
 		config.Nodes = append(config.Nodes, server.NodeConfig{ID: i, Listen: server.Addresses{Peer: at(0), Client: at(1), Admin: at(2)}})
@@ -114,6 +117,10 @@ func clusterConfig(s Scenario, ports []int) (server.Config, []byte, error) {
 	}
 	return effective, text, nil
 }
+
+// connections is how many connections a node may get in a run, when every producer asks it at once: producers, consumers, and some for
+// the poller, the verifier and a person who looks.
+func (s Scenario) connections() int { return s.Producers + s.Consumers.Count + 16 }
 
 func (c *cluster) configPath() string { return filepath.Join(c.folder.Dir, "cluster.yaml") }
 

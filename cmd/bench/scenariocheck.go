@@ -83,6 +83,10 @@ func (s Scenario) validateCluster() error {
 	if s.Target != targetBuiltin {
 		return nil
 	}
+	if given, needed := s.Cluster.ClientConnections, s.connections(); given > 0 && given < needed {
+		return refuseField("cluster.client_connections", "%d; %d producers and %d consumers, which may all ask one node, need at least %d; leave it out",
+			given, s.Producers, s.Consumers.Count, needed)
+	}
 	ports := make([]int, 3*s.Nodes)
 	for i := range ports {
 		ports[i] = portFirst + i

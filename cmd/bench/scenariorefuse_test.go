@@ -12,6 +12,7 @@ import (
 // TestScenarioRefuses: each refusal names the place in the file and the field.
 func TestScenarioRefuses(t *testing.T) {
 	for _, test := range []struct{ text, at, want string }{
+		{"name: x\nproducers: 300\ncluster: {client_connections: 256}\n", "cluster.client_connections", "need at least 316"},
 		{"producers: twelve", "1:12", "int"},
 		{"name: a\nproduces: 12", "2:1", "unknown field"},
 		{"name: a\nname: b", "2:1", "already defined"},
@@ -158,4 +159,18 @@ func FuzzParseScenario(f *testing.F) {
 			t.Errorf("what was read is not read again: %v\n%s", err, printed)
 		}
 	})
+}
+
+// A scenario's producers must find room at one node, also where the default would have none.
+func TestConnectionsFollowTheProducers(t *testing.T) {
+	for producers, want := range map[int]int{12: 256, 1000: 1016} {
+		s := Scenario{Producers: producers}.withDefaults()
+		ports := make([]int, 3*s.Nodes)
+		for i := range ports {
+			ports[i] = portFirst + i
+		}
+		if config, _, err := clusterConfig(s, ports); err != nil || config.Limits.ClientConnections != want {
+			t.Errorf("%d producers get %d connections, want %d: %v", producers, config.Limits.ClientConnections, want, err)
+		}
+	}
 }
