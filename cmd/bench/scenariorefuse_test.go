@@ -12,7 +12,7 @@ import (
 // TestScenarioRefuses: each refusal names the place in the file and the field.
 func TestScenarioRefuses(t *testing.T) {
 	for _, test := range []struct{ text, at, want string }{
-		{"name: x\nproducers: 300\ncluster: {client_connections: 256}\n", "cluster.client_connections", "need at least 316"},
+		{"producers: 300\ncluster: {client_connections: 256}", "2:31", "need at least 316"},
 		{"producers: twelve", "1:12", "int"},
 		{"name: a\nproduces: 12", "2:1", "unknown field"},
 		{"name: a\nname: b", "2:1", "already defined"},
@@ -164,7 +164,10 @@ func FuzzParseScenario(f *testing.F) {
 // A scenario's producers must find room at one node, also where the default would have none.
 func TestConnectionsFollowTheProducers(t *testing.T) {
 	for producers, want := range map[int]int{12: 256, 1000: 1016} {
-		s := Scenario{Producers: producers}.withDefaults()
+		s, err := parseScenario("test.yaml", []byte(fmt.Sprintf("producers: %d\nbatch_messages: 10", producers)))
+		if err != nil {
+			t.Fatal(err)
+		}
 		ports := make([]int, 3*s.Nodes)
 		for i := range ports {
 			ports[i] = portFirst + i
