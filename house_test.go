@@ -126,8 +126,9 @@ var mayImport = map[string][]string{
 	"server/sim/check":         {"server/vsr"}, // sees what an observer sees: neither what a simulation plants nor how it is made
 	"server/sim/mutants":       {},
 	"server/sim":               {"server/internal/mistake", "server/vsr", "server/wire", "server/journal", "server/journal/faultfs", "server/partition", "server/sim/check"},
-	"results":                  {},
-	"results/compare":          {"results"},
+	"results/trend":            {},
+	"results":                  {"results/trend"},
+	"results/compare":          {"results", "results/trend"},
 	"profiles":                 {"results"},
 	"plots/axis":               {},
 	"plots":                    {"results", "plots/axis"},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"rejoin/results/trend"
 )
 
 // Bounds beyond which a steady phase was none.
@@ -55,51 +57,9 @@ func DriftOf(samples []Sample, q float64) Drift {
 		slices.Sort(took)
 		values[g] = float64(took[min(int(q*float64(size)), size-1)])
 	}
-	d.Change, d.Score = trendOf(values)
+	d.Score = new(trend.Kendall(values).Score)
+	if median := trend.Median(values); median != 0 {
+		d.Change = new(trend.Slope(values) * float64(groups-1) / median)
+	}
 	return d
-}
-
-// trendOf is slope times length by the median, and the Mann-Kendall score; nil where the median is 0.
-func trendOf(values []float64) (change, score *float64) {
-	n := len(values)
-	var slopes []float64
-	signs := 0
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			slopes = append(slopes, (values[j]-values[i])/float64(j-i))
-			signs += cmp.Compare(values[j], values[i])
-		}
-	}
-	ties := map[float64]int{}
-	for _, v := range values {
-		ties[v]++
-	}
-	variance := kendallVariance(n)
-	for _, t := range ties {
-		variance -= kendallVariance(t)
-	}
-	z := 0.0
-	if signs != 0 && variance > 0 { // one step towards 0: the statistic is discrete
-		z = (float64(signs) - math.Copysign(1, float64(signs))) / math.Sqrt(variance)
-	}
-	median := medianOf(values)
-	if median == 0 {
-		return nil, &z
-	}
-	return new(medianOf(slopes) * float64(n-1) / median), &z
-}
-
-// kendallVariance is the variance of the sum of signs over n values without a trend, or what n equal ones take from it.
-func kendallVariance(n int) float64 {
-	f := float64(n)
-	return f * (f - 1) * (2*f + 5) / 18
-}
-
-func medianOf(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 0 {
-		return (sorted[middle-1] + sorted[middle]) / 2
-	}
-	return sorted[middle]
 }

@@ -54,9 +54,13 @@ func TestDriftOfLittle(t *testing.T) {
 	if d := DriftOf(same, 0.5); d.Found() || d.Change != nil || *d.Score != 0 {
 		t.Errorf("a thousand times zero: %+v", d)
 	}
-	// 1, 2, …, 8: slope 1 over 7 steps by a median of 4.5; 28 pairs rise; the variance without ties is 8·7·21/18.
-	change, score := trendOf([]float64{1, 2, 3, 4, 5, 6, 7, 8})
-	if *change < 1.555 || *change > 1.556 || *score < 3.34 || *score > 3.35 {
-		t.Errorf("change %v, score %v; want 7/4.5 and 27/8.083", *change, *score)
+	// Eight groups of 20, whose medians are 1, 2, …, 8: slope 1 over 7 steps by a median of 4.5; 28 pairs rise; the variance without ties is
+	// 8·7·21/18.
+	var rising []Sample
+	for i := range int64(160) {
+		rising = append(rising, Sample{DueNs: i, SentNs: i, AckNs: i + i/20 + 1})
+	}
+	if d := DriftOf(rising, 0.5); *d.Change < 1.555 || *d.Change > 1.556 || *d.Score < 3.34 || *d.Score > 3.35 || !d.Found() {
+		t.Errorf("change %v, score %v; want 7/4.5 and 27/8.083", *d.Change, *d.Score)
 	}
 }

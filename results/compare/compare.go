@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 	"math"
+
+	"rejoin/results/trend"
 )
 
 // Compare holds B against A. The error is a *RefusedError where the runs must not be compared.
@@ -149,7 +151,7 @@ func pairedDifference(d Definition, pairs []pair) *Difference {
 	if len(pairs) == 0 {
 		return nil
 	}
-	diff := &Difference{N: len(pairs), Absolute: median(plainDifferences(pairs))}
+	diff := &Difference{N: len(pairs), Absolute: trend.Median(plainDifferences(pairs))}
 	if positiveAll(pairs) {
 		center, lo, hi, _ := medianInterval(logRatios(pairs))
 		diff.Fraction = new(math.Expm1(center))
@@ -165,7 +167,7 @@ func unpairedDifference(d Definition, a, b []float64) *Difference {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	from, to := median(a), median(b)
+	from, to := trend.Median(a), trend.Median(b)
 	diff := &Difference{Absolute: to - from}
 	if from > 0 && to > 0 {
 		diff.Fraction = new(to/from - 1)

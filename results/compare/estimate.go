@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"rejoin/results/trend"
 )
 
 // estimate is the median of values with its interval.
@@ -38,12 +40,6 @@ func medianInterval(values []float64) (center float64, lo, hi *float64, confiden
 	return s.Center, &s.Lo, &s.Hi, s.Confidence
 }
 
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
 // mannWhitney asks whether values of one side tend to be larger than those of the other, two-sided.
 func mannWhitney(a, b []float64) Test {
 	t := Test{P: 1, N: len(a), M: len(b), SmallestP: smallestMannWhitneyP(len(a), len(b))}
@@ -72,7 +68,7 @@ func smallestMannWhitneyP(n, m int) float64 {
 // bootstrapDraws is how often both sides are drawn again for the interval of a ratio of medians.
 const bootstrapDraws = 2000
 
-// ratioInterval is the interval of median(b)/median(a) by drawing runs again; nil with fewer than minRuns of a side, where drawing again
+// ratioInterval is the interval of trend.Median(b)/trend.Median(a) by drawing runs again; nil with fewer than minRuns of a side, where drawing again
 // pretends to know more than it does. The seed is fixed: the same runs have the same interval.
 func ratioInterval(a, b []float64) (lo, hi *float64) {
 	const minRuns = 6
@@ -85,7 +81,7 @@ func ratioInterval(a, b []float64) (lo, hi *float64) {
 		for i := range drawn {
 			drawn[i] = from[draw.IntN(len(from))]
 		}
-		return median(drawn)
+		return trend.Median(drawn)
 	}
 	ratios := make([]float64, bootstrapDraws)
 	for i := range ratios {

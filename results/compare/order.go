@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"rejoin/results/trend"
 )
 
 // placed is a run with its side.
@@ -69,7 +71,7 @@ func (o Options) trend(s source) (Trend, bool) {
 		if len(values) == 0 {
 			continue
 		}
-		v := median(values)
+		v := trend.Median(values)
 		if v <= 0 {
 			return Trend{}, false
 		}
@@ -84,10 +86,11 @@ func (o Options) trend(s source) (Trend, bool) {
 	}
 	logs := make([]float64, len(order))
 	for i, v := range order {
-		logs[i] = math.Log(v.value / median(ofSide[v.side]))
+		logs[i] = math.Log(v.value / trend.Median(ofSide[v.side]))
 	}
-	t := Trend{Metric: s.Name, N: len(logs), ChangeFraction: math.Expm1(theilSen(logs) * float64(len(logs)-1))}
-	t.Tau, t.P = kendall(logs)
+	t := Trend{Metric: s.Name, N: len(logs), ChangeFraction: math.Expm1(trend.Slope(logs) * float64(len(logs)-1))}
+	test := trend.Kendall(logs)
+	t.Tau, t.P = test.Tau, test.P
 	return t, true
 }
 

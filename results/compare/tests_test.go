@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"rejoin/results/trend"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b)) }
@@ -63,23 +65,6 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-func TestKendall(t *testing.T) {
-	for name, test := range map[string]struct {
-		values []float64
-		tau, p float64
-	}{
-		"rising, 5":   {[]float64{1, 2, 3, 4, 5}, 1, 2.0 / 120},
-		"falling, 5":  {[]float64{5, 4, 3, 2, 1}, -1, 2.0 / 120},
-		"one swapped": {[]float64{1, 2, 3, 5, 4}, 0.8, 2 * 5.0 / 120},
-		"flat":        {[]float64{1, 1, 1, 1}, 0, 1},
-		"two":         {[]float64{1, 2}, 0, 1},
-	} {
-		if tau, p := kendall(test.values); !near(tau, test.tau) || !near(p, test.p) {
-			t.Errorf("%s: tau %v p %v, want %v, %v", name, tau, p, test.tau, test.p)
-		}
-	}
-}
-
 func TestMannWhitneySmallest(t *testing.T) {
 	for n, want := range map[int]float64{1: 1, 2: 1.0 / 3, 3: 0.1, 4: 2.0 / 70, 8: 2.0 / 12870} {
 		if got := smallestMannWhitneyP(n, n); !near(got, want) {
@@ -122,7 +107,7 @@ func TestFamilyError(t *testing.T) {
 			for i := range d {
 				d[i] = draw.NormFloat64()
 			}
-			c.Metrics = append(c.Metrics, Metric{Primary: true, SignedRank: new(signedRank(d)), Difference: &Difference{N: pairs, Absolute: median(d)}})
+			c.Metrics = append(c.Metrics, Metric{Primary: true, SignedRank: new(signedRank(d)), Difference: &Difference{N: pairs, Absolute: trend.Median(d)}})
 		}
 		c.judge()
 		if c.Verdict == CannotJudge {
