@@ -19,8 +19,8 @@ type RecoveryTimes struct {
 	RoleKnown   *float64 `json:"role_known_ms"`   // it called itself primary or backup in a poll / its first event of kind role, none if it came back with the role it had
 	FirstAck    *float64 `json:"first_ack_ms"`    // first acknowledgement, of any producer, that the dead process cannot have given / –
 
-	// FullRate is the end of the outage by rate: the begin of the first 100 ms from which on a whole second brought at least 95 % of the
-	// batches that were due in it / –
+	// FullRate is the end of the outage by rate: the first moment after FirstAck, in steps of 10 ms, from which on a whole second brought at
+	// least 95 % of the batches that were due in it / –
 	FullRate *float64 `json:"full_rate_ms"`
 	// BacklogDrained is the first moment after FirstAck at which no batch was waiting that had been due before it by more than 100 ms: what
 	// the outage had piled up is gone / –

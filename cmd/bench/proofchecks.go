@@ -260,27 +260,3 @@ func saidElsewhere(checks []results.Check, name string) bool {
 	late, _ := results.Proof{Checks: checks}.Check("late_p99")
 	return name == "books" || name == "histogram" || name == "steady_in_time" && late.Judgement == results.JudgedInvalid
 }
-
-// disagreementsText names the first few.
-func disagreementsText(all []results.Disagreement) string {
-	const most = 4
-	text := ""
-	for i, d := range all {
-		if i == most {
-			return text + fmt.Sprintf("and %d more", len(all)-most)
-		}
-		who := "the nodes"
-		if d.Node != "" {
-			who = d.Node
-		}
-		text += fmt.Sprintf("%s told %s %s, from outside it is %s; ", d.What, numberText(d.Server, d.Unit), "by "+who, numberText(d.Outside, d.Unit))
-	}
-	return text
-}
-
-func numberText(v *float64, unit string) string {
-	if v == nil {
-		return "nothing"
-	}
-	return fmt.Sprintf("%.0f %s", *v, unit)
-}

@@ -76,7 +76,7 @@ func (r *session) viewChanges(events []results.Event, seen map[int64]bool) int64
 	}
 	delete(told, r.firstView)
 	if len(seen) != len(told) && r.scenario.Target == targetBuiltin {
-		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: "view_changes", Unit: "count",
+		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: whatViewChanges, Unit: "count",
 			Server: new(float64(len(told))), Outside: new(float64(len(seen)))})
 	}
 	return int64(max(len(told), len(seen)))

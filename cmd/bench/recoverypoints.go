@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"rejoin/loadgen"
 	"rejoin/results"
@@ -102,38 +103,47 @@ func later(a, b *float64) *float64 {
 	return a
 }
 
-// first is the earliest event of a kind about the killed node, from one source, between the kill and the next kill of the same node.
+// first is when the earliest event of a kind was; see firstEvent.
 func (f recoverySources) first(kill int, source string, kind results.Kind) *int64 {
+	if e := f.firstEvent(kill, source, kind); e != nil {
+		return &e.TNs
+	}
+	return nil
+}
+
+// firstEvent is the earliest event of a kind about the killed node, from one source, between the kill and the next kill of the same node.
+func (f recoverySources) firstEvent(kill int, source string, kind results.Kind) *results.Event {
 	k := f.timeline.Kills[kill]
 	until := nextKillNs(f.timeline.Kills, kill)
-	var found *int64
-	for _, e := range f.events {
-		if e.Source == source && e.Kind == kind && e.Of() == k.Node && e.TNs >= k.AtNs && e.TNs < until && (found == nil || e.TNs < *found) {
-			found = new(e.TNs)
+	var found *results.Event
+	for i := range f.events {
+		e := &f.events[i]
+		if e.Source == source && e.Kind == kind && e.Of() == k.Node && e.TNs >= k.AtNs && e.TNs < until && (found == nil || e.TNs < found.TNs) {
+			found = e
 		}
 	}
 	return found
 }
 
-// roleTold is the node's first word on its role after its restart, before any other fault: that may give it another one. A node that comes back
-// with the role it had before says nothing.
+// roleTold is the node's first word on its role after its restart. It is nil where that word is about something later: another fault lay
+// between, or the polls had seen a role in an earlier view already. A node that comes back into the view that it knew, as a backup, says
+// nothing until the view changes.
 func (f recoverySources) roleTold(kill int) *int64 {
-	at := f.first(kill, f.timeline.Kills[kill].Node, results.KindRole)
-	if at == nil {
+	k := f.timeline.Kills[kill]
+	told := f.firstEvent(kill, k.Node, results.KindRole)
+	if told == nil {
 		return nil
 	}
-	restart := *f.timeline.Kills[kill].RestartNs
-	for _, k := range f.timeline.Kills {
-		if k.AtNs > restart && k.AtNs <= *at {
-			return nil
-		}
+	seen := f.firstEvent(kill, results.SourceHarness, results.KindRoleKnown)
+	if seen != nil && seen.View != nil && told.View != nil && *told.View > *seen.View {
+		return nil
 	}
-	for _, s := range f.timeline.Stops {
-		if s.AtNs > restart && s.AtNs <= *at {
-			return nil
-		}
+	between := func(atNs int64) bool { return atNs > *k.RestartNs && atNs <= told.TNs }
+	if slices.ContainsFunc(f.timeline.Kills, func(k results.Kill) bool { return between(k.AtNs) }) ||
+		slices.ContainsFunc(f.timeline.Stops, func(s results.Stop) bool { return between(s.AtNs) }) {
+		return nil
 	}
-	return at
+	return &told.TNs
 }
 
 // nextKillNs is when the node of a kill is killed again; the largest time if it is not.
@@ -152,6 +162,12 @@ const (
 	toleranceMs      = 250.0 // a poll each 20 ms that a busy node answers within 250
 	toleranceOps     = 100   // what the load adds while the node comes back
 	toleranceOpShare = 0.25
+)
+
+// What disagreements are about, beside the points of a recovery.
+const (
+	whatReturnedOps = "returned_ops"
+	whatViewChanges = "view_changes"
 )
 
 // disagreements compares both sides of a recovery where they tell the same thing. The group commits addedOps while the node comes back, and it may
@@ -189,7 +205,7 @@ func disagreements(kill int, node string, r *results.Recovery, addedOps int64) [
 		}
 		tolerance := max(toleranceOps, toleranceOpShare*float64(max(told, *o)))
 		if float64(*o-told) > tolerance || float64(told-*o-addedOps) > tolerance {
-			add("returned_ops", "ops", floatOf(s), floatOf(o), tolerance)
+			add(whatReturnedOps, "ops", floatOf(s), floatOf(o), tolerance)
 		}
 	}
 	return all

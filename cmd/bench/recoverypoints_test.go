@@ -42,7 +42,7 @@ func TestRecoveryOf(t *testing.T) {
 	r := killedOnce().recoveryOf(0)
 	is := func(name string, got *float64, want float64) {
 		if got == nil || *got != want {
-			t.Errorf("%s: %s, want %.0f ms", name, numberText(got, "ms"), want)
+			t.Errorf("%s: %s, want %.0f ms", name, msText(got), want)
 		}
 	}
 	o, s := r.Outside, r.Server
@@ -82,6 +82,15 @@ func TestRecoveryOfUnhappyKills(t *testing.T) {
 		t.Errorf("n2 stayed down: %+v", r)
 	}
 	f = killedOnce()
+	f.events[5].View, f.events[7].View = new(int64(4)), new(int64(5)) // the polls saw it in view 4
+	if r := f.recoveryOf(0); r.Server.RoleKnown != nil {
+		t.Errorf("role known %v, which was told of a later view", *r.Server.RoleKnown)
+	}
+	f.events[7].View = new(int64(4))
+	if r := f.recoveryOf(0); r.Server.RoleKnown == nil {
+		t.Error("what was told of the view that the polls saw does not count")
+	}
+	f = killedOnce()
 	f.activities[1].ToNs = nil
 	if r := f.recoveryOf(0); r.Server.RepairEnd != nil || r.Server.RepairBegin == nil {
 		t.Errorf("a repair that goes on: %+v", r.Server)
@@ -119,6 +128,26 @@ func TestDisagreements(t *testing.T) {
 		if len(names) != len(wanted) {
 			t.Errorf("%s: %v, want %v", test.name, names, wanted)
 		}
+	}
+}
+
+func TestDisagreementsText(t *testing.T) {
+	for _, test := range []struct {
+		d    results.Disagreement
+		want string
+	}{
+		{results.Disagreement{Node: "n0", What: "role_known", Server: new(10028.0), Outside: new(312.4)}, `n0 told "role known" 10028 ms after its kill, from outside it was 312 ms after it`},
+		{results.Disagreement{Node: "n1", What: "transfer_begin", Outside: new(140.0)}, `n1 told nothing of "transfer begins", from outside it was 140 ms after the kill`},
+		{results.Disagreement{Node: "n1", What: "transfer_begin", Server: new(140.0)}, `n1 told "transfer begins" 140 ms after its kill, from outside it was not seen`},
+		{results.Disagreement{Node: "n2", What: "returned_ops", Server: new(90.0), Outside: new(3050.0)}, "n2 told that it fetched 90 ops, from outside it lacked 3050"},
+		{results.Disagreement{What: "view_changes", Server: new(3.0), Outside: new(2.0)}, "the nodes told of 3 view changes, from outside 2 were seen"},
+	} {
+		if got := disagreementsText([]results.Disagreement{test.d}); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	if got := disagreementsText(make([]results.Disagreement, 6)); !strings.HasSuffix(got, "; 2 more stand in proof.json") {
+		t.Errorf("six: %q", got)
 	}
 }
 
