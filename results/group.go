@@ -6,13 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// CreateGroup makes <kind>-<utc>-<scenario>/ under root (made if missing) for what belongs to several runs: a comparison, a repetition. Its
+// CreateGroup makes <kind>-<utc>-<scenario>/ under root (made if missing) for what belongs to several runs: ab, compare, repeat or search. Its
 // name does not begin like a run's, so that lists of runs pass it by.
 func CreateGroup(root, kind, scenario string, now time.Time) (dir string, err error) {
+	if !slices.Contains(groupKinds, kind) {
+		return "", fmt.Errorf("create folder of a %s: groups of runs are %v", kind, groupKinds)
+	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", fmt.Errorf("create folder of a %s: %w", kind, err)
 	}
@@ -23,8 +27,8 @@ func CreateGroup(root, kind, scenario string, now time.Time) (dir string, err er
 	return dir, nil
 }
 
-// groupKinds are how the names of groups begin.
-var groupKinds = []string{"ab-", "compare-", "repeat-"}
+// groupKinds are what CreateGroup makes and Groups finds.
+var groupKinds = []string{"ab", "compare", "repeat", "search"}
 
 // Groups are the folders under root that CreateGroup made, sorted by name.
 func Groups(root string) ([]string, error) {
@@ -47,7 +51,7 @@ func Groups(root string) ([]string, error) {
 // isGroup wants the time behind the kind, so that a folder of somebody else's is none.
 func isGroup(name string) bool {
 	for _, kind := range groupKinds {
-		rest, ok := strings.CutPrefix(name, kind)
+		rest, ok := strings.CutPrefix(name, kind+"-")
 		if !ok || len(rest) < len(utcLayout) {
 			continue
 		}

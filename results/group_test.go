@@ -15,6 +15,18 @@ func TestCreateGroup(t *testing.T) {
 	if second, err := CreateGroup(root, "ab", "My rig", testNow); err != nil || second == first {
 		t.Errorf("two in one second share %s (%v)", second, err)
 	}
+	for _, kind := range groupKinds {
+		dir, err := CreateGroup(root, kind, "other", testNow)
+		if err == nil {
+			err = RemoveGroup(dir)
+		}
+		if err != nil {
+			t.Errorf("kind %s: %v", kind, err)
+		}
+	}
+	if dir, err := CreateGroup(root, "heap", "other", testNow); err == nil {
+		t.Errorf("%s was made, and nothing would find it again", dir)
+	}
 	if entries, err := List(root); err != nil || len(entries) != 0 {
 		t.Errorf("a group is listed as a run: %v, %v", entries, err)
 	}

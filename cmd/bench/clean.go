@@ -10,7 +10,7 @@ import (
 
 type cleanCommand struct {
 	Runs []string `arg:"" optional:"" name:"runs" help:"Folders or names to remove."`
-	All  bool     `help:"Every run, A/B test, comparison and repetition under the results folder."`
+	All  bool     `help:"Every run, A/B test, comparison, repetition and search under the results folder."`
 	Data bool     `help:"Only the nodes' data directories; the record stays."`
 }
 
@@ -46,7 +46,7 @@ func (c *cleanCommand) Run(env *environment) error {
 	return nil
 }
 
-// cleanGroups does for A/B tests, comparisons and repetitions, and the runs in them, what is asked for all runs.
+// cleanGroups does for A/B tests, comparisons, repetitions and searches, and the runs in them, what is asked for all runs.
 func (c *cleanCommand) cleanGroups(env *environment) error {
 	groups, err := results.Groups(env.results)
 	if err != nil {
