@@ -11,14 +11,14 @@ import (
 // conclude writes everything that is known into the folder, draws, judges and says the verdict. failed is what ended the run early, or nil.
 func (r *session) conclude(ctx context.Context, failed error) (int, error) {
 	stopErr := r.stop()
+	if r.profile != nil { // before the canaries, which no profiler may slow down only the second time
+		if _, err := r.profile.Stop(); err != nil {
+			r.warn("%v", err)
+		}
+	}
 	if r.loaded && failed == nil && !r.outcome.Interrupted {
 		if err := r.canariesAfter(ctx); err != nil {
 			r.judge.Invalid("the machine could not be measured again: %v", err)
-		}
-	}
-	if r.profile != nil {
-		if _, err := r.profile.Stop(); err != nil {
-			r.warn("%v", err)
 		}
 	}
 	if stopErr != nil {
