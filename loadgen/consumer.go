@@ -80,7 +80,6 @@ func (o Options) newConsumer(replica int) (*consumer, error) {
 
 // run reads until done is closed and nothing more comes, or until ctx is done.
 func (c *consumer) run(ctx context.Context, done <-chan struct{}) {
-	defer c.tail.Close()
 	var limit time.Time
 	for ctx.Err() == nil {
 		before := len(c.outcome.Reads)
@@ -165,15 +164,16 @@ type consumers struct {
 	wait sync.WaitGroup
 }
 
+// openConsumers returns those that it has opened also with an error: they are to be closed.
 func (o Options) openConsumers() (*consumers, error) {
-	if len(o.Consumers) > consumersMax {
-		return nil, fmt.Errorf("loadgen: %d consumers: pass at most %d", len(o.Consumers), consumersMax)
-	}
 	all := &consumers{done: make(chan struct{})}
+	if len(o.Consumers) > consumersMax {
+		return all, fmt.Errorf("loadgen: %d consumers: pass at most %d", len(o.Consumers), consumersMax)
+	}
 	for _, replica := range o.Consumers {
 		c, err := o.newConsumer(replica)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		all.all = append(all.all, c)
 	}
@@ -196,6 +196,15 @@ func (c *consumers) end() []ConsumerOutcome {
 		outcomes = append(outcomes, one.outcome)
 	}
 	return outcomes
+}
+
+// close closes what was opened, whether it has begun or not; end comes before it if it has.
+func (c *consumers) close() error {
+	var errs []error
+	for _, one := range c.all {
+		errs = append(errs, one.tail.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // liveReads is what an observer sees of consumers; several write to it.

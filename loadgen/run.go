@@ -213,5 +213,8 @@ func (r *run) close() error {
 			errs = append(errs, p.pacer.close())
 		}
 	}
+	if r.readers != nil {
+		errs = append(errs, r.readers.close())
+	}
 	return errors.Join(errs...)
 }
