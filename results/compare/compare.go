@@ -224,7 +224,7 @@ type buildPairs struct {
 	source string
 }
 
-// sameBuildPairs takes the A/A runs, or else runs of the same side two by two.
+// sameBuildPairs takes the A/A runs, or else runs of the same side two by two; none if they are too few for a floor.
 func (o Options) sameBuildPairs() buildPairs {
 	two := func(runs []Run) (pairs [][2]Run) {
 		for i := 0; i+1 < len(runs); i += 2 {
@@ -236,6 +236,9 @@ func (o Options) sameBuildPairs() buildPairs {
 	}
 	if len(o.Same) > 0 {
 		pairs := two(o.Same)
+		if len(pairs) < floorPairsMin {
+			return buildPairs{}
+		}
 		return buildPairs{pairs, fmt.Sprintf("%d A/A pairs", len(pairs))}
 	}
 	pairs := append(two(o.A), two(o.B)...)

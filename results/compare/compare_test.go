@@ -281,3 +281,44 @@ func TestRepeat(t *testing.T) {
 		t.Error("no run is summed up")
 	}
 }
+
+// What is called free of differences was judged: a primary metric without data is named apart, and where none has data nothing is said of runs
+// that are missing.
+func TestSentencesNameWhatWasJudged(t *testing.T) {
+	o := newSynthetic(4).pairs(8, 1)
+	for i := range o.A {
+		o.A[i].Summary.LatencyNs = map[string]results.Quantiles{"steady": {P50: new(int64(1000 + i)), Count: 800}}
+		o.B[i].Summary.LatencyNs = map[string]results.Quantiles{"steady": {P50: new(int64(1007 - i)), Count: 800}}
+	}
+	got := strings.Join(mustCompare(t, o).Sentences, "\n")
+	if !strings.Contains(got, "2 primary metrics (steady.p50, cpu.nodes)") || !strings.Contains(got, "not judged: steady.p99") {
+		t.Errorf("without a p99: %s", got)
+	}
+	for _, runs := range [][]Run{o.A, o.B} {
+		for i := range runs {
+			runs[i].Summary.LatencyNs, runs[i].Summary.Cost = nil, results.Cost{}
+		}
+	}
+	if c := mustCompare(t, o); c.Verdict != CannotJudge || !strings.Contains(c.Sentences[0], "no primary metric (steady.p50, steady.p99, cpu.nodes) was measured") {
+		t.Errorf("without data: %s, %v", c.Verdict, c.Sentences)
+	}
+}
+
+// Two A/A pairs make no floor, and the comparison does not claim one.
+func TestTooFewPairsForAFloor(t *testing.T) {
+	o := newSynthetic(5).pairs(8, 1)
+	o.Same = newSynthetic(6).pairs(2, 1).A
+	o.Same = append(o.Same, newSynthetic(7).pairs(2, 1).A...)
+	c := mustCompare(t, o)
+	if warnings := strings.Join(c.Warnings, "\n"); c.FloorSource != "" || !strings.Contains(warnings, "no noise floor") {
+		t.Errorf("floor from %q; %s", c.FloorSource, warnings)
+	}
+}
+
+// Equal medians are no direction, however sure a test is that something differs.
+func TestEqualMediansAreNoFinding(t *testing.T) {
+	c := Comparison{Metrics: []Metric{{Primary: true, MannWhitney: &Test{P: 0.0001, N: 9, M: 9, SmallestP: 0.0001}, Difference: &Difference{Fraction: new(0.0)}}}}
+	if c.judge(); c.Metrics[0].Finding != "" || c.Verdict != NoDifference {
+		t.Errorf("%+v", c.Metrics[0])
+	}
+}

@@ -62,7 +62,7 @@ func (c *Comparison) judgeMetric(m *Metric, family int) {
 	switch {
 	case !m.Judgeable:
 		m.Note = fmt.Sprintf("too few to judge: %s", m.sampleText(c.Paired))
-	case *m.HolmP > Alpha:
+	case *m.HolmP > Alpha, m.Difference.none(): // ranks that differ around one median say that something does, and not which way
 		m.Note = "not told apart"
 	case m.belowFloor():
 		m.Note = fmt.Sprintf("below the noise floor of %.1f %%", 100**m.FloorFraction)
@@ -80,6 +80,13 @@ func (d Difference) larger() bool {
 		return *d.Fraction > 0
 	}
 	return d.Absolute > 0
+}
+
+func (d Difference) none() bool {
+	if d.Fraction != nil {
+		return *d.Fraction == 0
+	}
+	return d.Absolute == 0
 }
 
 func (m *Metric) belowFloor() bool {
@@ -131,13 +138,20 @@ func (c *Comparison) Findings() []Metric {
 
 // sentences say what came out, the most important first.
 func (c *Comparison) sentences() []string {
-	family := fmt.Sprintf("%s (%s)", plural(len(c.Primary), "primary metric"), strings.Join(c.Primary, ", "))
-	switch c.Verdict {
-	case CannotJudge:
-		return []string{fmt.Sprintf("cannot judge: %s cannot tell a difference of %s from chance, however large it is; %s are needed",
-			c.sampleCount(), family, c.neededText())}
-	case NoDifference:
-		return []string{fmt.Sprintf("no difference found in %s; that does not prove there is none", family)}
+	family, judged, left := c.names(c.inFamily), c.names(judgeable), c.names(func(m *Metric) bool { return m.Primary && !m.Judgeable })
+	switch {
+	case len(family) == 0:
+		return []string{fmt.Sprintf("cannot judge: no primary metric (%s) was measured on both sides", strings.Join(c.Primary, ", "))}
+	case c.Verdict == CannotJudge:
+		return []string{fmt.Sprintf("cannot judge: %s cannot tell a difference of %s (%s) from chance, however large it is; %s are needed",
+			c.sampleCount(), plural(len(family), "primary metric"), strings.Join(family, ", "), c.neededText())}
+	case c.Verdict == NoDifference:
+		all := []string{fmt.Sprintf("no difference found in %s (%s); that does not prove there is none", plural(len(judged), "primary metric"),
+			strings.Join(judged, ", "))}
+		if len(left) > 0 {
+			all = append(all, "not judged: "+strings.Join(left, ", "))
+		}
+		return all
 	}
 	var all []string
 	for _, m := range c.Findings() {
@@ -145,6 +159,18 @@ func (c *Comparison) sentences() []string {
 			m.B.text(m.Unit), m.A.text(m.Unit), pText(*m.HolmP)))
 	}
 	return all
+}
+
+func judgeable(m *Metric) bool { return m.Judgeable }
+
+// names are those of the metrics that suit.
+func (c *Comparison) names(suits func(*Metric) bool) (names []string) {
+	for i := range c.Metrics {
+		if m := &c.Metrics[i]; suits(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 func (c *Comparison) sampleCount() string {

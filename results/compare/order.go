@@ -123,7 +123,7 @@ func (o Options) warnings(c *Comparison) []string {
 		}
 	}
 	if c.FloorSource == "" {
-		all = append(all, "no noise floor: too few runs of one build; pass A/A runs with --aa")
+		all = append(all, fmt.Sprintf("no noise floor: it takes %d pairs of runs of one build; pass A/A runs with --aa", floorPairsMin))
 	}
 	return all
 }

@@ -52,7 +52,7 @@ func (c *Comparison) writeHead(w io.Writer) {
 	}
 	fmt.Fprintln(w, wrap(order, "  ", columnsMax))
 	if c.Forced && len(c.Mismatches) > 0 {
-		fmt.Fprintln(w, wrap(fmt.Sprintf("COMPARED BY FORCE: %s", plural(len(c.Mismatches), "fact")+" differ, see the warnings"), "  ", columnsMax))
+		fmt.Fprintln(w, wrap(fmt.Sprintf("COMPARED BY FORCE: %s", plural(len(c.Mismatches), "difference")+" in machine, build or load, see the warnings"), "  ", columnsMax))
 	}
 }
 
@@ -119,7 +119,7 @@ func (d Difference) intervalText() string {
 
 // writeFamily is the table of the primary metrics: the only ones that are judged.
 func (c *Comparison) writeFamily(w io.Writer) {
-	fmt.Fprintf(w, "\n* Primary metrics, named before the runs; judged by %[2]s, p at most %[1]g after Holm\n", c.Alpha, c.DecidingTest)
+	fmt.Fprintf(w, "\n* Primary metrics, named before the runs; judged by %s, p at most %g after Holm\n", c.DecidingTest, c.Alpha)
 	t := table{}
 	header := []string{"", "signed rank p", "Mann-Whitney p", "p after Holm", "noise floor", "judgement"}
 	if !c.Paired {
