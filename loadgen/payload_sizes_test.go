@@ -85,6 +85,9 @@ func TestMixedBatchesAreAFunctionOfTheSeed(t *testing.T) {
 
 // What travels, heads and sums included, compresses no worse and not much better than the filler is said to.
 func TestBatchesCompressAsStated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic and nothing at once: the race detector has nothing to find")
+	}
 	for _, share := range []float64{0.3, 0.5, 1} {
 		payload := poolOf(t, PayloadOptions{MessageBytes: 2048, CompressedShare: share}).NewPayload(0)
 		var out bytes.Buffer

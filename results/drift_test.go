@@ -20,6 +20,9 @@ func latencies(n int, seed uint64, factor float64) []Sample {
 
 // Trap 13: a synthetic drift is no steady state, and noise around one level is.
 func TestDriftIsNotSteady(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic and nothing at once: the race detector has nothing to find")
+	}
 	for _, q := range []float64{0.5, 0.99} {
 		found := 0
 		for seed := range uint64(12) {

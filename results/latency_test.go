@@ -180,6 +180,9 @@ func testTimeline() *Timeline {
 }
 
 func TestHlogRoundTrip(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic and nothing at once: the race detector has nothing to find")
+	}
 	samples, tl := testSamples(1), testTimeline()
 	var file bytes.Buffer
 	written, err := WriteLatencies(&file, testNow.Add(700*time.Millisecond), samples, tl.PhaseAt)
@@ -306,6 +309,9 @@ func TestHlogDamage(t *testing.T) {
 }
 
 func TestReadWindows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much arithmetic and nothing at once: the race detector has nothing to find")
+	}
 	var file bytes.Buffer
 	samples := testSamples(4)
 	if _, err := WriteLatencies(&file, testNow, samples, testTimeline().PhaseAt); err != nil {
