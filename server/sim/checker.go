@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
 )
@@ -13,15 +11,13 @@ type checker struct {
 	w         *world
 	log       []vsr.Header          // committed ops, from op 1
 	requests  map[requestKey]uint64 // op of each committed request; only looked up
-	sessions  []lastOp              // the client table, by the rules: from the lowest last op up
+	table     tableAt               // the client table, by the rules
 	ackedOp   uint64                // highest op told to a client
 	started   uint64                // highest view that has started
 	startedBy int
 }
 
 type requestKey struct{ session, request uint64 }
-
-type lastOp struct{ session, op uint64 }
 
 func (c *checker) init(w *world) { *c = checker{w: w, requests: map[requestKey]uint64{}} }
 
@@ -108,7 +104,7 @@ func (c *checker) first(p *process, h *vsr.Header) {
 		c.w.fail("S6", "op %d begins at message %d, the ops before it end at %d", h.Op, h.BaseOffset, offset)
 	}
 	c.log = append(c.log, *h)
-	c.table(h)
+	c.table.take(h, c.w.setup.config.SessionsMax)
 	if h.Kind != vsr.KindBatch {
 		return
 	}
@@ -119,28 +115,9 @@ func (c *checker) first(p *process, h *vsr.Header) {
 	c.requests[key] = h.Op
 }
 
-// table keeps the client table by the words of the protocol: a register into a full table lets the
-// session with the lowest last op fall; a batch of a session that fell makes no entry.
-func (c *checker) table(h *vsr.Header) {
-	if h.Kind == vsr.KindRegister {
-		if len(c.sessions) >= c.w.setup.config.SessionsMax {
-			c.sessions = c.sessions[1:]
-		}
-		c.sessions = append(c.sessions, lastOp{h.Op, h.Op})
-		return
-	}
-	if i := c.sessionAt(h.Session); i >= 0 {
-		c.sessions = append(append(c.sessions[:i:i], c.sessions[i+1:]...), lastOp{h.Session, h.Op})
-	}
-}
-
-func (c *checker) sessionAt(session uint64) int {
-	return slices.IndexFunc(c.sessions, func(s lastOp) bool { return s.session == session })
-}
-
 // evicted holds a refusal: a session that is in the table has never left it.
 func (c *checker) evicted(session uint64) {
-	if c.sessionAt(session) >= 0 {
+	if c.table.find(session) >= 0 {
 		c.w.fail("S9", "session %d is called evicted and is in the table", session)
 	}
 }
@@ -188,11 +165,14 @@ func (c *checker) vouches(p *process, view, logView uint64, ack vsr.ID) {
 
 // replies holds an acknowledgement to a client: the op is committed, and a quorum has it on disk, or
 // had it and has lost its disk since.
-func (c *checker) replies(p *process, a *partition.Answer) {
+func (c *checker) replies(p *process, asked *vsr.Header, a *partition.Answer) {
 	if a.Outcome != vsr.OutcomeCommitted || a.Header.Op == 0 {
 		return
 	}
 	h := &a.Header
+	if !answers(h, asked) {
+		c.w.fail("answer", "replica %d answers request %d of session %d with op %d, which is request %d of session %d", p.n.id, asked.Request, asked.Session, h.Op, h.Request, h.Session)
+	}
 	if known := c.at(h.Op); known == nil || known.Sum != h.Sum {
 		c.w.fail("S4", "replica %d answers a client with op %d, which is not committed", p.n.id, h.Op)
 	}
@@ -211,6 +191,11 @@ func (c *checker) replies(p *process, a *partition.Answer) {
 	if have < c.w.quorum() {
 		c.w.fail("S4", "replica %d answers a client with op %d, which %d disks have", p.n.id, h.Op, have)
 	}
+}
+
+// answers tells whether a committed op is what was asked for.
+func answers(h, asked *vsr.Header) bool {
+	return h.Kind == asked.Kind && h.Client == asked.Client && h.Session == asked.Session && h.Request == asked.Request && h.BodySum == asked.BodySum
 }
 
 // acknowledged is an answer that has reached its client.

@@ -22,14 +22,15 @@ type node struct {
 
 	life      *process
 	lives     int
-	boot      uint64 // boot counter, as saved
-	sameBoot  bool   // the machine has run since the last life that got to join
-	mayFail   bool   // an operation of its disk may fail: it may stop itself
-	syncsHeld bool   // a script lets no sync come back
-	rotted    bool   // damage has struck its log at some time
-	gone      bool   // it never comes back
-	lost      bool   // the directory was lost: the next life begins wiped
-	seen      shadow // what the checker knows of this replica's log
+	boot      uint64  // boot counter, as saved
+	sameBoot  bool    // the machine has run since the last life that got to join
+	mayFail   bool    // an operation of its disk may fail: it may stop itself
+	syncsHeld bool    // a script lets no sync come back
+	rotted    bool    // damage has struck its log at some time
+	gone      bool    // it never comes back
+	lost      bool    // the directory was lost: the next life begins wiped
+	seen      shadow  // what the checker knows of this replica's log
+	table     tableAt // by the rules, as of the op at which this replica last told its own
 }
 
 const logDir = "topics/t/0"
@@ -47,7 +48,7 @@ func (n *node) start() {
 	n.lives++
 	n.boot++
 	p := &process{n: n, w: n.w, incarnation: vsr.Incarnation{Boot: n.boot, Nonce: n.rng.Uint64()}, effectsLeft: unlimited, opsLeft: unlimited,
-		tries: map[uint64]func(answer){}}
+		tries: map[uint64]try{}}
 	n.life = p
 	n.w.note(n.id, "start", "", n.boot)
 	p.boot()

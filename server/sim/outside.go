@@ -119,6 +119,9 @@ func (p *process) Work(j partition.Job) {
 		return
 	}
 	p.n.seen.work(p, &j)
+	if j.Kind == partition.JobTable || j.Kind == partition.JobInstall {
+		p.w.check.tells(p, &j.Table)
+	}
 	p.disk.queue(j)
 	p.w.nemesis.installs(p, &j)
 }
@@ -128,13 +131,13 @@ func (p *process) Reply(token uint64, a partition.Answer) {
 	if !p.act() {
 		return
 	}
-	done := p.tries[token]
-	if done == nil {
+	t, waits := p.tries[token]
+	if !waits {
 		p.w.fail("reply", "replica %d answers token %d, for which nobody waits: %+v", p.n.id, token, a)
 	}
 	delete(p.tries, token)
-	p.w.check.replies(p, &a)
-	done(answer{Answer: a})
+	p.w.check.replies(p, &t.asked, &a)
+	t.done(answer{Answer: a})
 }
 
 // Committed tells that ops are committed.

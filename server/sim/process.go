@@ -31,13 +31,19 @@ type process struct {
 	vouched  uint64                    // the highest op that this life has vouched for
 	peers    [vsr.ReplicasMax]*process // the lives that speak for the others, as it was told
 
-	tries     map[uint64]func(answer) // clients that wait, by token; only looked up
+	tries     map[uint64]try // clients that wait, by token; only looked up
 	lastToken uint64
 
 	effectsLeft int // it dies after so many more effects
 	opsLeft     int // it dies before the next but so many disk operations
 	how         ending
 	ticked      bool // a tick waits
+}
+
+// try is a request that waits for its answer.
+type try struct {
+	asked vsr.Header
+	done  func(answer)
 }
 
 // answer is what a client's try came to.
@@ -195,7 +201,7 @@ func (p *process) request(kind vsr.InputKind, frame []byte, h vsr.Header, now in
 	}
 	p.lastToken++
 	token = p.lastToken
-	p.tries[token] = done
+	p.tries[token] = try{h, done}
 	in := vsr.Input{Kind: kind, Token: token, Header: h, Now: now}
 	if kind == vsr.InReadLatest {
 		p.handle(&in, nil, "read latest")
@@ -214,7 +220,7 @@ func (p *process) request(kind vsr.InputKind, frame []byte, h vsr.Header, now in
 
 // forget is a client's connection that has ended.
 func (p *process) forget(token uint64) {
-	if p.tries[token] == nil {
+	if _, waits := p.tries[token]; !waits {
 		return
 	}
 	delete(p.tries, token)
@@ -265,8 +271,8 @@ func (p *process) die() {
 		p.part.Close()
 	}
 	for token := uint64(1); token <= p.lastToken; token++ {
-		if done := p.tries[token]; done != nil {
-			done(answer{reset: true})
+		if t, waits := p.tries[token]; waits {
+			t.done(answer{reset: true})
 		}
 	}
 	p.tries = nil

@@ -195,4 +195,8 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 			w.fail("S1", "replica %d takes op %d for committed when it starts, and nobody has committed it", id, op)
 		}
 	}
+	if b.Table.ID != b.Commit {
+		w.fail("S9", "replica %d starts at commit %d with a client table as of op %d", id, b.Commit.Op, b.Table.ID.Op)
+	}
+	w.check.tells(p, &b.Table)
 }
