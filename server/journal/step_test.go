@@ -7,6 +7,7 @@ import (
 
 	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
+	"rejoin/server/vsr"
 )
 
 // crashAtEveryStep runs do on copies of base with a crash before every operation, opens each and
@@ -128,5 +129,21 @@ func TestCommitHint(t *testing.T) {
 	x.crash()
 	if x.rec.Mark.Commit != x.frames[2].Header.ID() {
 		t.Fatal("a start forgot the commit")
+	}
+}
+
+// What is committed where this log holds another op, which is about to be cut, is not noted: a start would
+// take that other op for the committed one.
+func TestCommitOfAnotherOpIsNotNoted(t *testing.T) {
+	x := newFixture(t)
+	x.append(5, 100)
+	x.sync()
+	x.log.NoteCommit(x.frames[2].Header.ID())
+	x.log.NoteCommit(vsr.ID{Op: 4, Sum: x.frames[3].Header.Sum + 1})
+	x.log.NoteCommit(vsr.ID{Op: 6, Sum: 1})
+	x.must(x.log.SyncMark())
+	x.kill()
+	if x.rec.Mark.Commit != x.frames[2].Header.ID() {
+		t.Errorf("a start is told of commit %+v, want op 3", x.rec.Mark.Commit)
 	}
 }

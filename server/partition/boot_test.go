@@ -2,6 +2,7 @@ package partition
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,45 @@ func TestRotNearTheNewestTable(t *testing.T) {
 			f.close()
 		})
 	}
+}
+
+// TestReplayBeginsBehindTheCheckpoint: a register that a checkpoint knows already must not come a second time,
+// where the table is full it would let another session fall.
+func TestReplayBeginsBehindTheCheckpoint(t *testing.T) {
+	f := newFullRig(t, 0)
+	jobs := []Job{f.register(), f.register()}
+	sessions := []vsr.Session{{Session: 1, Last: jobs[0].Frame.Header}, {Session: 2, Last: jobs[1].Frame.Header}}
+	jobs = append(jobs, Job{Kind: JobTable, Table: vsr.Table{ID: f.last.ID(), Entries: sessions}}, f.job(JobAppend))
+	jobs = append(jobs, Job{Kind: JobState, State: vsr.State{View: 1, LogView: 1}, Commit: f.last.ID()})
+	if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	if err := f.disk.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rec, c := f.open(), f.config(true)
+	c.SessionsMax = 2
+	b, err := Boot(f.disk.Log(), rec, c, Past{SameBoot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions = []vsr.Session{sessions[1], {Session: 1, Last: f.last}}
+	if b.Table.ID != f.last.ID() || !slices.Equal(b.Table.Entries, sessions) {
+		t.Errorf("starts with %+v, want sessions 2 and 1 as of op 3", b.Table)
+	}
+	f.close()
+}
+
+// register makes a job with a register, the next frame of the chain.
+func (f *fullRig) register() Job {
+	b := f.pool.Get(wire.OwnerJournal)
+	h := vsr.Header{Kind: vsr.KindRegister, Cluster: rigCluster, Group: rigGroup, View: 1, Op: f.last.Op + 1, Parent: f.last.Sum,
+		BaseOffset: f.last.NextOffset(), BodySum: wire.Sum(nil)}
+	wire.Seal(&h)
+	b.SetFrame(wire.HeaderBytes)
+	wire.PutHeader(b.Frame(), &h)
+	b.Header, f.last = h, h
+	return Job{Kind: JobAppend, Frame: b}
 }
 
 // config of a replica on this disk.

@@ -90,8 +90,11 @@ func (f *fullRig) close() {
 func TestViewIsSavedOnAFullDisk(t *testing.T) {
 	f := newFullRig(t, fullSegmentBytes+1<<20)
 	jobs := []Job{f.job(JobAppend), f.job(JobAppend), f.job(JobAppend), f.job(JobAppend)}
-	jobs = append(jobs, Job{Kind: JobState, State: vsr.State{View: 7}}, Job{Kind: JobState, State: vsr.State{View: 7, LogView: 7}})
+	jobs = append(jobs, Job{Kind: JobState, State: vsr.State{View: 7}, Commit: f.last.ID()}, Job{Kind: JobState, State: vsr.State{View: 7, LogView: 7}})
 	left := f.expectFull(jobs)
+	if s, err := journal.ReadState(f.disk.options.Journal); err != nil || s.Commit != (vsr.ID{}) {
+		t.Errorf("saved op %d as committed, which is not written, %v", s.Commit.Op, err)
+	}
 	saved := vsr.State{}
 	for _, in := range f.posted {
 		if in.Kind == vsr.InStateSaved {

@@ -92,6 +92,40 @@ func TestRetryOfAnUncommittedRequest(t *testing.T) {
 	}
 }
 
+// A retry is answered with the op that holds its request, whatever has been appended since.
+func TestRetryIsAnsweredWithItsOwnOp(t *testing.T) {
+	g, _ := leadingRig(t, false)
+	mine, other := g.register(9), g.register(8)
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: other.ID()})
+	request := Header{Kind: KindBatch, Client: Client{1, 2}, Session: mine.Op, Request: 7, MessageCount: 2, BodySum: 3}
+	g.step(Input{Kind: InRequest, Token: 10, Header: request})
+	op := g.r.log.head
+	g.step(Input{Kind: InRequest, Token: 11, Header: Header{Kind: KindBatch, Client: Client{1, 2}, Session: other.Op, Request: 1, MessageCount: 1, BodySum: 4}})
+	g.step(Input{Kind: InRequest, Token: 12, Header: request})
+	g.hear(2, 1, Message{Kind: MsgPrepareOK, Ack: g.r.log.head})
+	for _, e := range g.effects {
+		if e.Kind == EffReply && e.Token == 12 && e.Header.ID() == op {
+			return
+		}
+	}
+	t.Errorf("the retry was not answered with op %d", op.Op)
+}
+
+// Who falls out of a full client table is the session with the lowest last op, not the one that began first.
+func TestSessionWithTheLowestLastOpFalls(t *testing.T) {
+	var c chain
+	c.grow(2, 1) // sessions 1 and 2
+	c.batch(1, 1, 7, 1)
+	c.grow(1, 1)
+	tab := newTable(2, Table{})
+	for i := range c {
+		tab.commit(&c[i])
+	}
+	if tab.find(1) == nil || tab.find(2) != nil || tab.find(4) == nil {
+		t.Errorf("sessions %+v are left, want 1 and 4", tab.entries())
+	}
+}
+
 // While a raised view is on its way to the disk nothing is said about it.
 func TestNothingSpeaksForAViewBeforeItIsSaved(t *testing.T) {
 	c := of(3)
