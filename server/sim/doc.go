@@ -30,7 +30,8 @@
 //
 // Disks are slow, full, refuse every change, fail a sync and drop its pages. Bits of an op flip, its
 // write is lost or lands in the place of another, on any replica: how much of that a cluster must survive
-// is written down in storage.go. Reckless runs go beyond it; where it is proven then that a quorum or an
+// is written down in storage.go. Now and then the op that a primary has just committed with one backup is damaged
+// there, and the primary dies before the others get it. Reckless runs go beyond it; where it is proven then that a quorum or an
 // op is lost, being unavailable is right, and counted.
 //
 // # What the fault model leaves out

@@ -19,6 +19,7 @@ type harm struct {
 func (x *nemesis) init(w *world) {
 	x.w, x.rng = w, newStream(w.seed, "nemesis")
 	x.initRare()
+	x.loseTails()
 	x.next()
 }
 

@@ -126,6 +126,22 @@ func TestSessionWithTheLowestLastOpFalls(t *testing.T) {
 	}
 }
 
+// A vote tells of the highest op that its replica may have acknowledged, also where damage has taken it.
+func TestVoteTellsOfDamage(t *testing.T) {
+	c := of(5)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 3)
+	g.step(Input{Kind: InDamaged, ID: c.id(5)})
+	g.want(1, 1, 3, 4)
+	g.step(Input{Kind: InMessage, Msg: Message{Kind: MsgStartViewChange, From: 1, To: 0, Incarnation: incarnation(1), View: 2, LogView: 1}})
+	votes := g.take(MsgDoViewChange)
+	if len(votes) == 0 {
+		t.Fatal("no vote")
+	}
+	if v := votes[0]; v.Head != c.id(5) || len(v.Slots) != 2 || !v.Slots[0].Known || v.Slots[1].Known {
+		t.Errorf("votes for a log up to %+v with %+v, want op 4 known and op 5 damaged", v.Head, v.Slots)
+	}
+}
+
 // While a raised view is on its way to the disk nothing is said about it.
 func TestNothingSpeaksForAViewBeforeItIsSaved(t *testing.T) {
 	c := of(3)
