@@ -117,6 +117,41 @@ func TestListAndRemove(t *testing.T) {
 	}
 }
 
+// strange makes a folder of somebody else's with one file and a folder data.
+func strange(t *testing.T, root, name, file string) Folder {
+	t.Helper()
+	f := Folder{Dir: filepath.Join(root, name)}
+	for _, dir := range []string{f.Data(), f.DataDir(0)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(f.Dir, file), []byte(`{"schema_version": 1, "name": "mine"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestRemoveDataRefusesWhatIsNoRun: a project of another program may well hold a run.json and a folder data.
+func TestRemoveDataRefusesWhatIsNoRun(t *testing.T) {
+	f := strange(t, t.TempDir(), "mine", "run.json")
+	if err := f.RemoveData(); err == nil || !f.HasData() {
+		t.Errorf("removed the data of %s: %v", f.Dir, err)
+	}
+}
+
+// TestCreatedButUnwrittenRunIsRemoved: a run that died before run.json is still a run.
+func TestCreatedButUnwrittenRunIsRemoved(t *testing.T) {
+	root := t.TempDir()
+	f, err := Create(root, "builtin", "quick", testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(root, f); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRemoveRefusesWhatIsNoRun(t *testing.T) {
 	root := t.TempDir()
 	victim := filepath.Join(root, "published")
@@ -124,10 +159,15 @@ func TestRemoveRefusesWhatIsNoRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside := newRun(t, t.TempDir(), "quick", testNow)
-	for _, f := range []Folder{{Dir: victim}, {Dir: root}, outside, {Dir: ""}} {
+	photos := strange(t, root, "2024-photos", "run.json")
+	backup := strange(t, root, "20260102T030405Z-home", "letters.txt")
+	for _, f := range []Folder{{Dir: victim}, {Dir: root}, outside, {Dir: ""}, photos, backup} {
 		if err := Remove(root, f); err == nil {
 			t.Errorf("removed %q", f.Dir)
 		}
+	}
+	if entries, err := List(root); err != nil || len(entries) != 0 {
+		t.Errorf("listed as runs, for clean --all: %v, %v", entries, err)
 	}
 	if _, err := os.Stat(outside.RunFile()); err != nil {
 		t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Entry is one line of `bench list`.
@@ -32,16 +33,33 @@ func List(root string) ([]Entry, error) {
 	}
 	var entries []Entry
 	for _, d := range dirs {
-		if d.IsDir() && looksLikeRun(d.Name()) {
-			entries = append(entries, readEntry(Folder{Dir: filepath.Join(root, d.Name())}))
+		if f := (Folder{Dir: filepath.Join(root, d.Name())}); d.IsDir() && looksLikeRun(d.Name()) && f.holdsRun() {
+			entries = append(entries, readEntry(f))
 		}
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(b.Folder.Name(), a.Folder.Name()) })
 	return entries, nil
 }
 
-// looksLikeRun tells a run folder's name from our own sources and from published/.
-func looksLikeRun(name string) bool { return name != "" && name[0] >= '0' && name[0] <= '9' }
+// looksLikeRun tells a run folder's name, which Create begins with the time, from our own sources, from published/ and from folders of
+// somebody else's, such as 2024-photos.
+func looksLikeRun(name string) bool {
+	if len(name) < len(utcLayout)+2 || name[len(utcLayout)] != '-' {
+		return false
+	}
+	_, err := time.Parse(utcLayout, name[:len(utcLayout)])
+	return err == nil
+}
+
+// holdsRun says that the folder holds run.json, however damaged, or nothing but what Create makes before that is written.
+func (f Folder) holdsRun() bool {
+	if info, err := os.Lstat(f.RunFile()); err == nil && info.Mode().IsRegular() {
+		return true
+	}
+	entries, err := os.ReadDir(f.Dir)
+	made := []string{f.Data(), f.Logs(), f.Plots(), f.Profiles()}
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() || !slices.Contains(made, f.path(e.Name())) })
+}
 
 func readEntry(f Folder) Entry {
 	e := Entry{Folder: f}
@@ -81,7 +99,7 @@ func treeBytes(dir string) (int64, error) {
 func Remove(root string, f Folder) error {
 	name := f.Name()
 	dir := filepath.Join(root, name)
-	if !looksLikeRun(name) || filepath.Clean(f.Dir) != filepath.Clean(dir) {
+	if !looksLikeRun(name) || filepath.Clean(f.Dir) != filepath.Clean(dir) || !f.holdsRun() {
 		return fmt.Errorf("remove run: %s is not a run folder under %s", f.Dir, root)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -110,8 +128,12 @@ func repairLatest(root string) error {
 	return nil
 }
 
-// RemoveData deletes the nodes' data directories and keeps the rest of the record; done after a pass unless --keep.
+// RemoveData deletes the nodes' data directories and keeps the rest of the record; done after a pass unless --keep. A folder that Create has
+// not named must hold a whole run.json of ours: other programs have a run.json and a folder data, too.
 func (f Folder) RemoveData() error {
+	if run, err := f.ReadRun(); !looksLikeRun(f.Name()) && (err != nil || run.Asked.Target == "") {
+		return fmt.Errorf("remove node data: %s is not a run folder", f.Dir)
+	}
 	if err := os.RemoveAll(f.Data()); err != nil {
 		return fmt.Errorf("remove node data: %w", err)
 	}
