@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"rejoin/results"
 )
 
 // ErrLedger is wrapped by every error about the contents of a ledger.
@@ -29,7 +30,7 @@ type LedgerReader struct {
 
 // OpenLedger opens a ledger for reading.
 func OpenLedger(path string) (*LedgerReader, error) {
-	file, err := os.Open(path)
+	file, err := results.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/google/pprof/profile"
 
@@ -60,7 +59,7 @@ func ReadFile(path string) (*Profile, error) {
 
 // readBounded reads at most one byte more than a profile may have.
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := results.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
 	}

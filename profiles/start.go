@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 
 	"github.com/pkg/profile"
+
+	"rejoin/results"
 )
 
 // Mode is what Start profiles.
@@ -187,7 +189,7 @@ func (s *Session) finish() (string, error) {
 
 // checkTrace looks at the header; the whole of a trace is checked by `go tool trace`.
 func checkTrace(path string) error {
-	f, err := os.Open(path)
+	f, err := results.OpenRegular(path)
 	if err != nil {
 		return err
 	}

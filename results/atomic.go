@@ -70,7 +70,7 @@ const jsonBytesMax = 16 << 20
 
 // readJSON decodes the whole of path into v.
 func readJSON(path string, v any) error {
-	f, err := os.Open(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -148,7 +147,7 @@ func ReadLatencySet(in io.Reader) (*LatencySet, error) {
 
 // ReadLatencySet merges latency.hlog per kind and phase.
 func (f Folder) ReadLatencySet() (*LatencySet, error) {
-	file, err := os.Open(f.Latency())
+	file, err := OpenRegular(f.Latency())
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +202,7 @@ func ReadWindows(in io.Reader, kind LatencyKind, width time.Duration, quantiles 
 
 // ReadWindows reads windows of latency.hlog.
 func (f Folder) ReadWindows(kind LatencyKind, width time.Duration, quantiles ...float64) ([]Window, error) {
-	file, err := os.Open(f.Latency())
+	file, err := OpenRegular(f.Latency())
 	if err != nil {
 		return nil, err
 	}

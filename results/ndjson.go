@@ -81,7 +81,7 @@ func NewLineReader[T any](in io.Reader) *LineReader[T] {
 }
 
 func openReader[T any](path string) (*LineReader[T], error) {
-	f, err := os.Open(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

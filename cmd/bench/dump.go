@@ -119,7 +119,7 @@ func recordText(r loadgen.Record) string {
 }
 
 func dumpHlog(path string, say sayer) error {
-	f, err := os.Open(path)
+	f, err := results.OpenRegular(path)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func dumpHlog(path string, say sayer) error {
 
 // dumpEvents prints the events of a run, or a node's own file as it stands; and the other files of lines, which have no kind.
 func dumpEvents(path string, say sayer) error {
-	f, err := os.Open(path)
+	f, err := results.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
+	"rejoin/results"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
@@ -15,7 +15,7 @@ const segmentSuffix = ".seg"
 
 // dumpSegment prints the header of every frame, and where and why the frames end.
 func dumpSegment(path string, say sayer) error {
-	file, err := os.Open(path)
+	file, err := results.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/zeebo/xxh3"
+
+	"rejoin/results"
 )
 
 // A state or mark file holds two copies of one payload, each at the start of a block of its own: magic u32, length u32, sequence u64,
@@ -22,12 +24,17 @@ const (
 
 // dumpCopies prints every valid copy, newest marked; words of eight bytes, because the payloads differ by file.
 func dumpCopies(path string, say sayer) error {
-	text, err := os.ReadFile(path)
+	file, err := results.OpenRegular(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, copyFileMax+1))
 	if err != nil {
 		return err
 	}
 	if len(text) > copyFileMax {
-		return fmt.Errorf("%d bytes are too many for such a file", len(text))
+		return fmt.Errorf("more than %d bytes are too many for such a file", copyFileMax)
 	}
 	le := binary.LittleEndian
 	found := 0

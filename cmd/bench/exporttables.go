@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -249,7 +248,7 @@ const comparisonBytesMax = 64 << 20
 func readComparison(dir string) (compare.Comparison, error) {
 	var c compare.Comparison
 	path := filepath.Join(dir, comparisonFile)
-	file, err := os.Open(path)
+	file, err := results.OpenRegular(path)
 	if err != nil {
 		return c, err
 	}

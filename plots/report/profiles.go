@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"rejoin/plots/axis"
@@ -92,7 +91,7 @@ func profilingText(r results.Run) string {
 
 // packFlame reads a flame graph; nil without an error if it needs more than room.
 func packFlame(path, id, title string, room int) (*flame, error) {
-	file, err := os.Open(path)
+	file, err := results.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"rejoin/results"
 	"rejoin/server/wire"
@@ -43,7 +42,7 @@ func count(n uint64) *int64 {
 // ReadEvents passes on the events of a node's events file, in order, and counts the lines that are
 // none: a node killed while it wrote leaves a torn line, and its next life appends to that.
 func ReadEvents(path string, baseMonoNs int64, take func(results.Event) error) (damaged int, err error) {
-	file, err := os.Open(path)
+	file, err := results.OpenRegular(path)
 	if err != nil {
 		return 0, fmt.Errorf("read node events: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"rejoin/loadgen"
+	"rejoin/results"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
@@ -178,7 +179,7 @@ func (s segmentStop) before(next segmentFile) error {
 
 // segment passes on the frames of one file.
 func (r *fileReader) segment(s segmentFile) error {
-	file, err := os.Open(s.path)
+	file, err := results.OpenRegular(s.path)
 	if err != nil {
 		return fmt.Errorf("builtin files: %w", err)
 	}
