@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
+	"syscall"
 	"time"
 
 	"rejoin/results"
@@ -38,18 +40,29 @@ func (r *session) conclude(ctx context.Context, failed error) (int, error) {
 		r.judge.Invalid("%v", failed)
 	}
 	r.judgeRun(&summary)
-	r.judge.Conclude(&summary)
-	summary.Warnings = r.warnings
-	if err := r.write(summary, failed); err != nil {
-		return results.ExitInvalid, err
-	}
-	r.tell(summary)
+	r.settle(&summary, failed)
 	if summary.Verdict == results.Pass && !r.command.Keep {
 		if err := r.folder.RemoveData(); err != nil {
 			return results.ExitInvalid, err
 		}
 	}
 	return summary.ExitCode, nil
+}
+
+// settle writes the verdict and says it. A record that could not be written whole is one reason more: it hides neither what was found nor
+// a verdict that is worse.
+func (r *session) settle(summary *results.Summary, failed error) {
+	r.judge.Conclude(summary)
+	summary.Warnings = r.warnings
+	if err := r.write(*summary, failed); err != nil {
+		advice := ""
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			advice = "; the disk is full: free space (bench clean removes old runs) and repeat the run"
+		}
+		r.judge.Invalid("the record of the run could not be written: %s%s", strings.ReplaceAll(err.Error(), "\n", "; "), advice)
+		r.judge.Conclude(summary)
+	}
+	r.tell(*summary)
 }
 
 // mergeNodeEvents appends what the nodes recorded themselves.
