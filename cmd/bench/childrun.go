@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -24,7 +25,9 @@ const childLimit = 2 * time.Minute
 func launchProcess(ctx context.Context, binary string, args []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's Ctrl-C reaches this process alone, which passes it on once
+	runtime.LockOSThread() // the kernel counts the death of the thread that started the child as the parent's
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // the terminal's Ctrl-C reaches this process alone, which passes it on once
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = childLimit
 	err := cmd.Run()
