@@ -182,5 +182,5 @@ func eventText(e map[string]any) string {
 			text += fmt.Sprintf("  %s %v", key, plain(e[key]))
 		}
 	}
-	return strings.TrimRight(text, " ")
+	return plainLine(strings.TrimRight(text, " "))
 }

@@ -55,7 +55,7 @@ func (c *exportCommand) Run(env *environment) error {
 		return t.writeCSV(w)
 	}
 	if c.Out == "-" {
-		err = write(env.out)
+		err = write(tableOut(env.out))
 	} else {
 		err = results.WriteFileAtomic(c.Out, write)
 	}
@@ -63,6 +63,14 @@ func (c *exportCommand) Run(env *environment) error {
 		return usage("write table: %w", err)
 	}
 	return nil
+}
+
+// tableOut is as exact as the table where a program reads it, and harmless on a terminal.
+func tableOut(out io.Writer) io.Writer {
+	if exact := unplain(out); terminalWidth(exact) == 0 {
+		return exact
+	}
+	return out
 }
 
 func (c *exportCommand) read(env *environment) (exportTable, error) {

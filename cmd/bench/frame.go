@@ -43,7 +43,7 @@ func (c *frameCommand) Run(env *environment) error {
 		return usage("%w", err)
 	}
 	if c.Out == "-" {
-		_, err = env.out.Write(frame)
+		_, err = unplain(env.out).Write(frame)
 	} else {
 		err = os.WriteFile(c.Out, frame, 0o644)
 	}

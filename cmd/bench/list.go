@@ -24,9 +24,9 @@ func (c *listCommand) Run(env *environment) error {
 	fmt.Fprintf(env.out, listFormat, "verdict", "size", "age", "run")
 	for _, e := range entries {
 		size := fmt.Sprintf("%.1f MiB", float64(e.SizeBytes)/(1<<20))
-		fmt.Fprintf(env.out, listFormat, verdictText(e), size, ageText(e.Run.StartedAt), e.Folder.Name())
+		fmt.Fprintf(env.out, listFormat, plainLine(verdictText(e)), size, ageText(e.Run.StartedAt), plainLine(e.Folder.Name()))
 		if e.Summary != nil && len(e.Summary.Reasons) > 0 {
-			fmt.Fprintf(env.out, "            because %s%s\n", e.Summary.Reasons[0], more(len(e.Summary.Reasons)-1))
+			fmt.Fprintf(env.out, "            because %s%s\n", plainLine(e.Summary.Reasons[0]), more(len(e.Summary.Reasons)-1))
 		}
 		if e.Err != nil && !errors.Is(e.Err, fs.ErrNotExist) {
 			fmt.Fprintf(env.out, "            %v\n", e.Err)

@@ -12,7 +12,7 @@ func (r *session) openWatchers(env *environment) error {
 	var closers []func()
 	var watchers []watcher
 	if c.JSON {
-		lines := newEventsOutput(env.out)
+		lines := newEventsOutput(unplain(env.out))
 		out = env.errs
 		watchers, closers = append(watchers, lines), append(closers, lines.close)
 	}

@@ -48,7 +48,7 @@ Exit codes: 0 pass, 1 a demand of the scenario was missed, 2 usage, 3 loss, dupl
 // environment is what a command gets from main.
 type environment struct {
 	ctx     context.Context // done at the first SIGINT or SIGTERM
-	out     io.Writer
+	out     io.Writer       // for people; unplain gives what is for programs
 	errs    io.Writer
 	results string
 	args    []string
@@ -101,6 +101,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 
 // run is main without the process: it returns the exit code.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	out, errs = &plainWriter{to: out}, &plainWriter{to: errs}
 	var line commandLine
 	exited := -1
 	parser, err := kong.New(&line, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs), kong.ValueFormatter(helpWithDefault),

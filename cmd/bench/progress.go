@@ -45,6 +45,7 @@ type runVerdict struct {
 }
 
 func newProgress(out io.Writer, quiet bool) *progress {
+	out = unplain(out) // the block is drawn by escape sequences; all text goes through plainText
 	return &progress{out: out, quiet: quiet, width: func() int { return terminalWidth(out) }}
 }
 
@@ -75,7 +76,7 @@ func (p *progress) always(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	p.mu.Lock()
 	p.erase()
-	fmt.Fprintln(p.out, text)
+	fmt.Fprintln(p.out, plainText(text))
 	p.mu.Unlock()
 	p.tell(func(w watcher) { w.message(text) })
 }
@@ -101,7 +102,7 @@ func (p *progress) show(v *liveView) {
 	if width == 0 {
 		if now := time.Now(); v.TotalS > 0 && now.Sub(p.plainAt) >= plainEvery-viewEvery/2 {
 			p.plainAt = now
-			fmt.Fprintln(p.out, v.textLine())
+			fmt.Fprintln(p.out, plainText(v.textLine()))
 		}
 		return
 	}
@@ -115,6 +116,7 @@ func (p *progress) draw(lines []string, width int) {
 	b.WriteString(p.eraser(width))
 	p.block = p.block[:0]
 	for _, line := range lines {
+		line = plainLine(line)
 		if runes := []rune(line); len(runes) >= width {
 			line = string(runes[:max(width-1, 0)])
 		}

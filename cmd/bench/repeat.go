@@ -79,7 +79,7 @@ func (r *repetition) perform(ctx context.Context, out io.Writer) (int, error) {
 		args := append([]string{"--results", root}, r.args...)
 		args = append(args, "--seed", strconv.FormatUint(r.seed+uint64(i), 10))
 		before := latestOf(root)
-		ended, err := r.launch(ctx, r.binary, args, out)
+		ended, err := r.launch(ctx, r.binary, args, unplain(out))
 		code = worseCode(code, ended)
 		if folder := latestOf(root); folder.Dir != "" && folder != before {
 			run, loadErr := compare.Load(folder)

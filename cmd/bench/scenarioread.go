@@ -170,6 +170,7 @@ func placed(file string, text []byte, err error) error {
 			at, _ = fieldAt(text, field.field)
 		}
 	}
+	said = clipped(said, scenarioSaidMax)
 	if at == nil || at.Position == nil {
 		return fmt.Errorf("%s: %s", file, said)
 	}
@@ -177,7 +178,22 @@ func placed(file string, text []byte, err error) error {
 	if _, rest, ok := strings.Cut(source, "\n"); ok { // its first line repeats the place
 		source = rest
 	}
-	return fmt.Errorf("%s:%d:%d: %s\n%s", file, at.Position.Line, at.Position.Column, said, strings.TrimRight(source, "\n"))
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(source, "\n"), "\n") {
+		lines = append(lines, clipped(line, scenarioSaidMax))
+	}
+	return fmt.Errorf("%s:%d:%d: %s\n%s", file, at.Position.Line, at.Position.Column, said, strings.Join(lines, "\n"))
+}
+
+// scenarioSaidMax is how much of a line of the file, and of a sentence that may quote it, is shown.
+const scenarioSaidMax = 300
+
+// clipped cuts a text after so many characters, and shows it.
+func clipped(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + " …"
+	}
+	return text
 }
 
 // fieldAt finds where a field stands, or its nearest parent that the text has; exact says which.

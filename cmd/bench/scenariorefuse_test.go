@@ -177,3 +177,17 @@ func TestConnectionsFollowTheProducers(t *testing.T) {
 		}
 	}
 }
+
+// TestScenarioErrorIsShort: a file may be one line of a quarter of a megabyte.
+func TestScenarioErrorIsShort(t *testing.T) {
+	for _, text := range []string{
+		"name: " + strings.Repeat("a", 200_000),
+		"nodes: 9 # " + strings.Repeat("a", 200_000),
+		"faults: [" + strings.Repeat("{at: 1s, kill: n0, restart_after: 0s},", 3000) + "]",
+	} {
+		_, err := parseScenario("s.yaml", []byte(text))
+		if err == nil || len(err.Error()) > 4*scenarioSaidMax {
+			t.Errorf("%.40s…: error of %d bytes", text, len(fmt.Sprint(err)))
+		}
+	}
+}
