@@ -64,6 +64,9 @@ func (c *abCommand) Run(env *environment) error {
 	}
 	builds, err := newBuilds(env.ctx, c.Rev)
 	if err != nil {
+		if env.ctx.Err() != nil { // what git or go said of being killed is no news
+			return &exitError{results.ExitInterrupted, errors.New("interrupted before both builds were there")}
+		}
 		return usage("%w", err)
 	}
 	defer builds.close()

@@ -208,3 +208,20 @@ func TestCleanKnowsGroups(t *testing.T) {
 		t.Error("the group is still there")
 	}
 }
+
+// TestInterruptedBuildIsNoRefusal: Ctrl-C while the builds are made is an interruption, not a mistake of the user.
+func TestInterruptedBuildIsNoRefusal(t *testing.T) {
+	checkout := t.TempDir()
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		if _, err := git(t.Context(), checkout, args...); err != nil {
+			t.Skipf("needs git: %v", err)
+		}
+	}
+	t.Chdir(checkout)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out bytes.Buffer
+	if code := run(ctx, []string{"ab", "HEAD", "--results", t.TempDir()}, &out, &out); code != results.ExitInterrupted {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
