@@ -29,7 +29,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
-	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun|ABBuilds|JSONOutput$$|DocsExamples|SearchRuns|ServedLive' ./cmd/bench
+	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun|JSONOutput$$|DocsExamples|SearchRuns|ServedLive' ./cmd/bench
 	go vet -tags browser ./plots/report/browsertest
 	go test -tags browser -v ./plots/report/browsertest
 	go vet -tags browser ./cmd/bench

@@ -146,28 +146,58 @@ func TestABStopsAtTheFirstPair(t *testing.T) {
 	}
 }
 
-// TestABBuilds builds this checkout and its HEAD and runs a pair of the memory target.
-func TestABBuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds twice; run without -short")
+// tinyCheckout is a git checkout of testdata/tinybench, whose command is built in a second, with one change that is in no commit.
+func tinyCheckout(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skipf("%v: apt-get install git", err)
 	}
-	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
-		t.Skipf("no git checkout around the tests (%v): clone the repository", err)
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata/tinybench")); err != nil {
+		t.Fatal(err)
 	}
-	scenario := memoryScenario(t, "demands: {late_p99_max: 1s}")
-	root, scratch := t.TempDir(), t.TempDir()
-	t.Setenv("TMPDIR", scratch)
-	code, out := bench(t, "--results", root, "ab", "HEAD", "--pairs", "1", "--scenario", scenario, "--duration", "1s")
-	if code != results.ExitPass || !strings.Contains(out, "cannot judge: 1 pair") || !strings.Contains(out, "order AB") {
-		t.Fatalf("exit code %d\n%s", code, out)
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."},
+		{"-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false", "commit", "--quiet", "-m", "begin"}} {
+		if _, err := git(t.Context(), root, args...); err != nil {
+			t.Fatal(err)
+		}
 	}
-	plan, err := readPlan(groupOf(t, root))
+	source := filepath.Join(root, "cmd", "bench", "main.go")
+	text, err := os.ReadFile(source)
+	if err == nil {
+		err = os.WriteFile(source, bytes.Replace(text, []byte("as committed"), []byte("as changed"), 1), 0o644)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := plan.options(groupOf(t, root))
-	if err != nil || o.A[0].Run.Found.Commit != plan.A.Commit || plan.A.Commit == "" {
-		t.Errorf("%v: the runs of A are of commit %q, built was %q", err, o.A[0].Run.Found.Commit, plan.A.Commit)
+	return root
+}
+
+// TestABBuilds builds a revision and the working tree, runs a pair in processes of their own, and leaves nothing behind. What is built is
+// small; git, go build and the processes are the real ones.
+func TestABBuilds(t *testing.T) {
+	prepared := writtenRun(t, t.TempDir(), testTime(0), 1, nil)
+	checkout, root, scratch := tinyCheckout(t), t.TempDir(), t.TempDir()
+	t.Chdir(checkout)
+	t.Setenv("TMPDIR", scratch)
+	t.Setenv("PREPARED_RUN", prepared.Dir)
+	code, out := bench(t, "--results", root, "ab", "HEAD", "--pairs", "1")
+	if code != results.ExitPass || !strings.Contains(out, "cannot judge: 1 pair") || !strings.Contains(out, "order AB") {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	group := groupOf(t, root)
+	plan, err := readPlan(group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := plan.options(group)
+	if err != nil || plan.A.Commit == "" || o.A[0].Run.Found.Commit != plan.A.Commit || plan.A.Dirty || !plan.B.Dirty {
+		t.Errorf("%v: the run of A is of commit %q; built were %+v and %+v", err, o.A[0].Run.Found.Commit, plan.A, plan.B)
+	}
+	for name, want := range map[string]string{"01-A.log": "as committed", "02-B.log": "as changed"} {
+		if text, err := os.ReadFile(filepath.Join(group, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %q, %v; want a build of the tree %s", name, text, err, want)
+		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(scratch, "rejoin-ab-*")); len(left) > 0 {
 		t.Errorf("left over: %v", left)

@@ -1,0 +1,3 @@
+module rejoin
+
+go 1.26
