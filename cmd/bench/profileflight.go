@@ -48,8 +48,8 @@ func (f *flightTaker) watch(ctx context.Context) {
 	for files := 0; files < flightFilesMax && sleep(ctx, flightInterval); {
 		reason := ""
 		now := f.nowNs()
-		if max := f.live.Look().MaxNs; max != nil && *max > int64(f.over) {
-			reason = fmt.Sprintf("a batch took %s, more than %v", nsText(max), f.over)
+		if slowest := f.live.Look().MaxNs; slowest != nil && *slowest > int64(f.over) {
+			reason = fmt.Sprintf("a batch took %s, more than %v", nsText(slowest), f.over)
 		}
 		if seen := viewOf(f.system.status()); seen > view {
 			reason = fmt.Sprintf("view %d began after view %d", seen, view)
@@ -63,7 +63,7 @@ func (f *flightTaker) watch(ctx context.Context) {
 	}
 }
 
-// take asks all nodes that are up at once, and counts the files that came.
+// take asks all nodes that are up at once, and counts those it asked.
 func (f *flightTaker) take(ctx context.Context, nowNs int64, reason string, most int) int {
 	up := slices.DeleteFunc(f.system.status(), func(s results.Status) bool { return !s.Up })
 	var wait sync.WaitGroup

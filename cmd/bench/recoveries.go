@@ -82,7 +82,7 @@ func (r *session) viewChanges(events []results.Event, seen map[int64]bool) int64
 	return int64(max(len(told), len(seen)))
 }
 
-// expectedViewChanges is one for each kill, and each stop for longer than the suspect time, of a primary.
+// expectedViewChanges is one for each kill and each stop of a primary; a stop may be too short to cause one.
 func expectedViewChanges(events []results.Event) int {
 	n := 0
 	for _, e := range events {

@@ -55,8 +55,10 @@ func (c *searchCommand) Run(env *environment) error {
 			return usage("find the bench binary: %w", err)
 		}
 	}
-	if r.seed == 0 {
-		r.seed = uint64(time.Now().UnixMilli() % 1_000_000)
+	for r.seed == 0 {
+		if r.seed, err = drawSeed(); err != nil {
+			return usage("%w", err)
+		}
 	}
 	if r.dir, err = results.CreateGroup(env.results, "search", s.Name, time.Now()); err != nil {
 		return usage("%w", err)

@@ -165,7 +165,7 @@ func howToRead(c *compare.Comparison) []string {
 	if c.FloorSource != "" {
 		return append(lines, "The noise floor comes from: "+c.FloorSource+".")
 	}
-	return append(lines, "There is no noise floor here: no two runs of one build were at hand.")
+	return append(lines, "There is no noise floor here: too few runs of one build were at hand.")
 }
 
 func factsTable(c *compare.Comparison) table {
