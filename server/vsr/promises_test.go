@@ -307,3 +307,38 @@ func TestWipedDoesNotAnnounceItsView(t *testing.T) {
 		t.Errorf("announced view 2 %d times", len(beats))
 	}
 }
+
+// One answer is not enough for a replica that has forgotten: it may be that of a primary that was deposed, with
+// the help of this very replica, and does not know it.
+func TestWipedWaitsForAQuorumOfOthers(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 1, LogView: 1, Wiped: true}, c, 3)
+	told := Message{Kind: MsgTellHead, Head: c.id(3), Leading: true, Commit: c.id(3)}
+	g.hear(1, 1, told)
+	g.tick(3)
+	if s := g.r.Status(); s.State != "wiped" {
+		t.Fatalf("trusts itself again on the word of one replica: %+v", s)
+	}
+	told.Leading = false
+	g.hear(2, 1, told)
+	g.tick(3)
+	if s := g.r.Status(); s.State == "wiped" {
+		t.Errorf("a quorum of others has answered, and it holds the primary's head: %+v", s)
+	}
+}
+
+// What was kept for one view says nothing about the next: its primary may have prepared another op there.
+func TestKeptOpsFallWithTheirView(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 3)
+	c.add(1)
+	h := c.add(1) // op 5; op 4 does not come
+	g.hear(1, 1, Message{Kind: MsgPrepare, Commit: c.id(3), Header: h})
+	if g.r.kept.find(h.ID()) == nil {
+		t.Fatal("op 5 is not kept")
+	}
+	g.step(Input{Kind: InMessage, Msg: Message{Kind: MsgStartViewChange, From: 2, To: 0, Incarnation: incarnation(2), View: 2, LogView: 1}})
+	if g.r.kept.find(h.ID()) != nil || g.did(EffDrop) != 1 {
+		t.Error("op 5 of view 1 is kept in view 2")
+	}
+}
