@@ -16,7 +16,7 @@ type RecoveryTimes struct {
 	Started     *float64 `json:"started_ms"`      // the new process was started / its first event (node_start)
 	PortOpen    *float64 `json:"port_open_ms"`    // its client port took a connection / –
 	FirstAnswer *float64 `json:"first_answer_ms"` // it answered a status poll / –
-	RoleKnown   *float64 `json:"role_known_ms"`   // it called itself primary or backup in a poll / its first event of kind role, none if it came back with the role it had
+	RoleKnown   *float64 `json:"role_known_ms"`   // it called itself primary or backup in a poll / its first event of kind role, none if that is about a later view
 	FirstAck    *float64 `json:"first_ack_ms"`    // first acknowledgement, of any producer, that the dead process cannot have given / –
 
 	// FullRate is the end of the outage by rate: the first moment after FirstAck, in steps of 10 ms, from which on a whole second brought at
