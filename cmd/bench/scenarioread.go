@@ -84,6 +84,9 @@ func readScenario(text []byte, s *Scenario) error {
 	if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
 		return err
 	}
+	if err := refuseFractions(tree.Docs[0].Body); err != nil {
+		return err
+	}
 	return s.settleLoad(func(field string) bool {
 		at, _ := fieldAt(text, field)
 		return at != nil
