@@ -114,7 +114,7 @@ func TestRecoveryNumbers(t *testing.T) {
 		t.Errorf("kill %+v", k)
 	}
 	for kind, want := range map[BarKind]string{
-		BarOutage: "640 ms", BarRepair: "130 ms · 290 ops · 10.2 MB", BarTransfer: "730 ms · 1,191 ops · 42 MB", BarCatchup: "980 ms",
+		BarOutage: "640 ms", BarRepair: "130 ms · 290 ops · 9.73 MiB", BarTransfer: "730 ms · 1,191 ops · 40.1 MiB", BarCatchup: "980 ms",
 	} {
 		if got := barText(k.bar(kind)); got != want {
 			t.Errorf("%s says %q, want %q", kind, got, want)

@@ -106,7 +106,7 @@ func TestTexts(t *testing.T) {
 		DurationText(860_000): "860 µs", DurationText(2.5e6): "2.5 ms", DurationText(1e9): "1 s", DurationText(74e9): "74 s", DurationText(12): "12 ns",
 		DurationText(0): "0 ns", DurationText(math.NaN()): "– ns", DurationText(1_234_567_890): "1.23 s",
 		CountText(0): "0", CountText(999): "999", CountText(10_800_000): "10,800,000", CountText(-1234): "-1,234",
-		BytesText(42_000_000): "42 MB", BytesText(999): "999 B", BytesText(1_500): "1.5 kB", NumberText(math.Copysign(0, -1)): "0",
+		BytesText(42 << 20): "42 MiB", BytesText(1023): "1023 B", BytesText(1536): "1.5 KiB", NumberText(math.Copysign(0, -1)): "0",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -145,13 +145,13 @@ func CountText(n int64) string {
 	return sign + s
 }
 
-// BytesText uses decimal units.
+// BytesText uses binary units, as the terminal and the bounds of bench compare do.
 func BytesText(n int64) string {
 	v := float64(n)
 	for _, u := range []struct {
 		bytes float64
 		name  string
-	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
 		if v >= u.bytes {
 			return NumberText(v/u.bytes) + " " + u.name
 		}

@@ -161,6 +161,7 @@ func howToRead(c *compare.Comparison) []string {
 		fmt.Sprintf("Only the primary metrics are judged (%s). They were named before a number was seen. Their deciding test is %s; after Holm's correction the chance of one false finding among all of them is at most %s.",
 			strings.Join(c.Primary, ", "), test, percentText(&c.Alpha)),
 		"A finding also has to exceed the noise floor, which is what runs of one build differ by. It is the gray band in the drawings.",
+		"A triangle at the end of a drawing is a difference that lies beyond its axis; the text has it.",
 	}
 	if c.FloorSource != "" {
 		return append(lines, "The noise floor comes from: "+c.FloorSource+".")

@@ -27,6 +27,7 @@ type metricRow struct {
 // whisker is placed in percent of its track; 50 is no difference.
 type whisker struct {
 	Dot, Left, Width      float64
+	Beyond                string // above or below, where the difference lies beyond the axis
 	FloorLeft, FloorWidth float64
 	// Interval says that the whisker is one, not only the dot.
 	Interval bool
@@ -100,6 +101,11 @@ func whiskerOf(m compare.Metric, reach float64) *whisker {
 	place := func(f float64) float64 { return 50 + 50*min(max(f/reach, -1), 1) }
 	d := m.Difference
 	w := &whisker{Dot: place(*d.Fraction), Class: "even", Title: m.Label + ": " + signedPercent(*d.Fraction)}
+	if *d.Fraction > reach {
+		w.Beyond = "above"
+	} else if *d.Fraction < -reach {
+		w.Beyond = "below"
+	}
 	if m.Finding != "" {
 		w.Class = map[string]string{compare.Worse: "worse", compare.Improved: "improved"}[m.Finding]
 	}
