@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -57,10 +58,10 @@ func nextWord(ctx *kong.DecodeContext) (string, error) {
 	return fmt.Sprint(token.Value), nil
 }
 
-// helpWithDefault is a flag's help with the default it has by its tag, which kong keeps to itself.
+// helpWithDefault is a flag's help with the default it has by its tag, which kong keeps to itself; a help that tells it in words stays as it is.
 func helpWithDefault(value *kong.Value) string {
 	text := kong.DefaultHelpValueFormatter(value)
-	if !value.HasDefault || value.Default == "" || value.Target.Kind() == reflect.Bool {
+	if !value.HasDefault || value.Default == "" || value.Target.Kind() == reflect.Bool || strings.Contains(text, "Default: ") {
 		return text
 	}
 	return fmt.Sprintf("%s Default: %s.", text, value.Default)

@@ -17,7 +17,7 @@ import (
 )
 
 type limitsCommand struct {
-	Dir string `help:"Folder to write in; its file system is what is measured." default:"." placeholder:"DIR"`
+	Dir string `help:"Folder to write in; its file system is what is measured. Default: the present folder." default:"." placeholder:"DIR"`
 }
 
 // Help is shown by bench limits --help.

@@ -124,6 +124,9 @@ func (w *transferWatch) all(statuses []results.Status, now time.Time) []liveNode
 	}
 	rows := []liveNode{}
 	for _, s := range statuses {
+		if s.Node == "" {
+			continue // not started yet, so nobody has asked it
+		}
 		row := liveNode{Node: s.Node, Up: s.Up, Role: s.Role, State: s.State, Transfer: w.look(s, highest, now)}
 		if s.Up && s.CommitOp != nil {
 			row.LagOps = new(highest - *s.CommitOp)

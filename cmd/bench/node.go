@@ -27,8 +27,8 @@ type nodeCommand struct {
 	ID         int    `required:"" help:"This node's id in the cluster file, from 0." name:"id" placeholder:"N"`
 	Data       string `required:"" help:"Data directory; made and formatted if it is empty." type:"path" placeholder:"DIR"`
 	Profile    string `help:"Profile the whole life of the node: cpu, mem, mutex, block, trace, goroutine or clock, written at SIGTERM; flight: keep the last seconds of trace for the admin plane. cpu leaves the admin plane none to take." placeholder:"MODE[,flight]"`
-	ProfileDir string `help:"Where the profile goes." default:"." type:"path" placeholder:"DIR"`
-	Log        string `help:"Lowest level of log lines on stderr: debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
+	ProfileDir string `help:"Where the profile goes. Default: the present folder." default:"." type:"path" placeholder:"DIR"`
+	Log        string `help:"Lowest level of log lines on stderr: debug, info, warn or error." default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL"`
 }
 
 // Help is shown by bench node --help.

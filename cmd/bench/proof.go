@@ -157,6 +157,9 @@ func (r *session) limitsOf() []string {
 
 // headerText is one line about durability and where the data lies, before the load.
 func (r *session) headerText() string {
+	if r.scenario.Target == targetMemory {
+		return "all is kept in this process and gone with it; this tries the harness and says nothing about a log"
+	}
 	f := &r.run.Found
 	return fmt.Sprintf("durability %s; data on %s (%s); SIGKILL loses no page cache, so this says nothing about power cuts", r.scenario.Durability, f.FileSystem, f.DataDir)
 }

@@ -105,7 +105,7 @@ func (c *checker) lateness() {
 	}
 	c.add(fact{name: "late_of_latency", what: "own lateness p99 as a part of the steady latency p99", unit: "share", value: share, load: true,
 		relation: results.AtMost, budget: lateOfLatencyMax, beyond: results.JudgedDoubtful,
-		reason: "the run is generator-bound: a good part of the tail latency is the generator's own lateness, not the target's"})
+		reason: fmt.Sprintf("the run is generator-bound: the generator itself was late by %s %s, a good part of the steady p99; lower the rate or end other programs", name, nsText(late))})
 }
 
 // whyLate names who had the CPU instead.
@@ -152,10 +152,12 @@ func (c *checker) machine() {
 		p = &results.StealProof{}
 	}
 	var share, strangers *float64
+	others := 0.0
 	if c.r.proof.Steal != nil {
 		share = &p.Share
 		if p.OwnShare != nil {
-			strangers = new(max(p.BusyShare-*p.OwnShare, 0))
+			others = max(p.BusyShare-*p.OwnShare, 0)
+			strangers = &others
 		}
 	}
 	c.add(fact{name: "steal", what: "CPU time that the hypervisor gave to other machines during the load", unit: "share", value: share, relation: results.AtMost,
@@ -164,7 +166,7 @@ func (c *checker) machine() {
 			100*p.Share, 100*p.WorstSecondShare)})
 	c.add(fact{name: "strangers", what: "CPU time of processes that do not belong to the run", unit: "share", value: strangers, relation: results.AtMost,
 		budget: strangersShareMax, beyond: results.JudgedDoubtful,
-		reason: "other programs used a good part of the cores during the load: end them and repeat the run"})
+		reason: fmt.Sprintf("other programs used %.0f %% of all cores during the load: end them and repeat the run", 100*others)})
 }
 
 func (c *checker) canaries() {
@@ -196,14 +198,15 @@ func (c *checker) generator() {
 	}
 	c.add(fact{name: "pacer_overshoot_p99", what: "pacer " + p.Pacer.Mode + ": a wait ends late by, p99, before the load", unit: "ns", value: floatOf(p.Pacer.OvershootP99Ns),
 		relation: results.AtMost, budget: float64(overshootP99Max), beyond: results.JudgedDoubtful,
-		reason: "waits of the generator ended late before the load began: the machine is busy, or its timers are coarse"})
+		reason: fmt.Sprintf("waits of the generator ended late before the load began, p99 %s: the machine is busy, or its timers are coarse", nsText(p.Pacer.OvershootP99Ns))})
 	c.add(fact{name: "generator_cpu", what: "CPU time of the generator, of all cores", unit: "share", value: share, load: true, relation: results.AtMost,
-		budget: generatorShareMax, beyond: results.JudgedDoubtful, reason: "the generator needs so much of the machine that the nodes miss it: lower the rate"})
+		budget: generatorShareMax, beyond: results.JudgedDoubtful, reason: fmt.Sprintf("the generator needs %.0f %% of all cores, which the nodes miss: lower the rate", 100*p.Generator.CPUShare)})
 	c.add(fact{name: "generator_gc_pause", what: "longest stop of the generator by its garbage collector", unit: "ns", value: floatOf(p.Generator.GCPauseMaxNs),
-		relation: results.AtMost, budget: float64(gcPauseMax), beyond: results.JudgedDoubtful, reason: "the generator stopped itself for long: its lateness holds that"})
+		relation: results.AtMost, budget: float64(gcPauseMax), beyond: results.JudgedDoubtful, reason: fmt.Sprintf("the generator's garbage collector stopped it for up to %s, and batches due meanwhile were sent late: on a busy machine end other programs",
+			nsText(p.Generator.GCPauseMaxNs))})
 	c.add(fact{name: "generator_sched_p99", what: "time that a runnable goroutine of the generator waited for a core, p99", unit: "ns",
 		value: floatOf(p.Generator.SchedLatencyP99Ns), load: true, relation: results.AtMost, budget: float64(c.r.scenario.Demands.LateP99Max), beyond: results.JudgedDoubtful,
-		reason: "the generator's goroutines waited long for a core: the machine is too busy"})
+		reason: fmt.Sprintf("the generator's goroutines waited for a core, p99 %s: the machine is too busy, end other programs", nsText(p.Generator.SchedLatencyP99Ns))})
 }
 
 func (c *checker) samples() {

@@ -20,7 +20,7 @@ type simCommand struct {
 	Faults    string        `help:"Of the faults that the seed draws only these happen, by their numbers in the trace: 3,7,12. none: none does." placeholder:"LIST"`
 	LoadFor   time.Duration `help:"Faults and load end no later than this, in virtual time. Default: as drawn." placeholder:"DURATION"`
 	Clients   int           `help:"So many clients at most. Default: as drawn." placeholder:"N"`
-	Switch    []string      `help:"Every replica makes this mistake: is it found? See below for the names and the exit code." placeholder:"NAME"`
+	Switch    []string      `help:"Every replica makes this mistake: is it found? The names and the exit codes stand above." placeholder:"NAME"`
 	Without   []string      `help:"Mishaps that never happen: loss, twice, late (of messages), slow-sync." placeholder:"LIST"`
 }
 

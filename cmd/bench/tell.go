@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -45,6 +46,9 @@ func (r *session) tell(s results.Summary) {
 	defer p.tell(func(w watcher) {
 		w.verdict(runVerdict{Verdict: s.Verdict, ExitCode: s.ExitCode, Reasons: reasons, Folder: r.folder.Dir})
 	})
+	if _, err := os.Stat(r.folder.Report()); err == nil { // an interrupted run may have none
+		p.line("report: open %s", r.folder.Report())
+	}
 	p.always("%s (exit code %d): %s", s.Verdict, s.ExitCode, r.folder.Dir)
 	for _, reason := range s.Reasons {
 		p.always("  because %s", reason)

@@ -18,6 +18,9 @@ type promisesSection struct {
 	Not       []string
 }
 
+// memoryTarget tries the harness without a log.
+const memoryTarget = "memory"
+
 func promisesOf(s *source) promisesSection {
 	out := promisesSection{Guarantee: orNoData(s.run.Asked.Guarantee)}
 	found := s.run.Found
@@ -37,6 +40,12 @@ func promisesOf(s *source) promisesSection {
 		"SIGKILL is not a power cut: the kernel's page cache survives it, so a write that was never synced is still there after it. A log that forgets to sync passes this test.",
 		"Loss of unsynced writes, torn and rotten sectors are tried in the simulator (bench sim), over the same protocol and recovery code; not in this run.",
 		"All processes share one machine: no packet was lost or reordered, and no clocks drifted apart.",
+	}
+	if s.run.Asked.Target == memoryTarget {
+		out.Facts.Rows = nil
+		out.Facts.add("an acknowledgement waits for", "nothing: all is kept in the process of the harness")
+		out.Proves = []string{"The harness offers its load, keeps its books and finds what was planted. No node ran, so nothing is proven of a log."}
+		out.Not = []string{"How a log keeps what it acknowledged, and what a kill or a power cut does to it."}
 	}
 	if s.summary == nil {
 		out.Rounds.Empty, out.Replicas.Empty = noData, noData

@@ -93,6 +93,7 @@ function log(text) {
 }
 
 function event(e) {
+  if (e.kind === "gc") return; // one a second of each process: they would push out what happened to the nodes
   const rest = [e.node || e.source, e.role, e.signal, e.reason, e.detail].filter(Boolean).join(" ");
   log((e.t_ns / 1e9).toFixed(3) + " s  " + e.kind + "  " + rest);
 }
