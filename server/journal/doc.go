@@ -9,8 +9,7 @@
 // Two sides use it. The write side (Append, Sync, SyncMark, Cut, Fill, Trim, SaveState, SaveTable,
 // NoteCommit, Fence, Unfence, CutKeeping, Close) belongs to one goroutine, the partition's flusher. Prepare may
 // run in another at the same time. The read side (Header, Headers, ReadFrame, Span, OpOf,
-// ReportDamage, Holes, Start, Written, Durable, Top, EarliestOffset, NextOffset) is open to every
-// goroutine and never waits for a write or a sync.
+// Holes, Start, Written, EarliestOffset) is open to every goroutine and never waits for a write or a sync.
 //
 // # Files
 //

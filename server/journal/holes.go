@@ -54,18 +54,3 @@ func (l *Log) Holes() []OpRange {
 	defer l.mu.Unlock()
 	return append([]OpRange(nil), l.holes...)
 }
-
-// ReportDamage tells that a reader found op damaged. The log looks for itself and, where it agrees,
-// makes the op a hole. It returns whether the op is one.
-func (l *Log) ReportDamage(op uint64) bool {
-	l.mu.Lock()
-	known := l.inHole(op)
-	l.mu.Unlock()
-	if known {
-		return true
-	}
-	_, _, _ = l.ReadFrame(op, nil) // makes the hole
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.inHole(op)
-}

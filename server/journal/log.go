@@ -89,32 +89,11 @@ func (l *Log) Written() vsr.ID {
 	return l.written
 }
 
-// Durable returns the last op that is synced.
-func (l *Log) Durable() vsr.ID {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.durable
-}
-
-// Top returns the highest op that the log may contain, damaged or not.
-func (l *Log) Top() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.top
-}
-
 // EarliestOffset returns the message offset at which the log begins.
 func (l *Log) EarliestOffset() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.segments[0].base
-}
-
-// NextOffset returns the message offset after the last op.
-func (l *Log) NextOffset() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lastSegment().nextOffset
 }
 
 // checkRange tells whether op is in the log at all. Callers hold mu.

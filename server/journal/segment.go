@@ -65,16 +65,6 @@ func (l *Log) find(op uint64) *segment {
 
 func (l *Log) lastSegment() *segment { return l.segments[len(l.segments)-1] }
 
-// acquire pins the segment of op with its file and entries. Release it.
-func (l *Log) acquire(op uint64) (*segment, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.checkRange(op); err != nil {
-		return nil, err
-	}
-	return l.pin(l.find(op))
-}
-
 // pin loads s if need be. The lock is held at call and return, and left free while files are read.
 func (l *Log) pin(s *segment) (*segment, error) {
 	s.refs++
