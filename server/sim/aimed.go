@@ -1,32 +1,50 @@
 package sim
 
-// aimed strikes at moments that chance alone seldom meets.
+// aimed strikes at moments that chance alone seldom meets: between an acknowledgement and the commit that
+// counts it, between a cut and the next sync of the mark, between a write and its sync, when a view has
+// just started. It leaves scripts alone.
 type aimed struct {
-	rng  stream
-	left int // strikes
+	rng     stream
+	left    int // lives that may end once they have acknowledged
+	disks   stream
+	cuts    int // power cuts that may follow a cut of a log
+	writes  int // writes that may be damaged before they are synced
+	readers stream
 }
 
-// initAimed draws a stream of its own, so that the other choices stay as they are.
+// initAimed draws streams of its own, so that the other choices stay as they are.
 func (w *world) initAimed() {
-	w.aimed = aimed{rng: newStream(w.seed, "aimed strikes")}
-	if w.setup.dangers.kill > 0 {
+	d := &w.setup.dangers
+	w.aimed = aimed{rng: newStream(w.seed, "aimed strikes"), disks: newStream(w.seed, "aimed at disks"),
+		readers: newStream(w.seed, "aimed readers")}
+	if d.kill > 0 {
 		w.aimed.left = 4
+	}
+	if d.powerCut > 0 && w.setup.synced {
+		w.aimed.cuts = 4
+	}
+	if d.rot > 0 {
+		w.aimed.writes = 4
 	}
 }
 
 // vouched lets a backup that has just acknowledged an op be another life when the primary comes to count
-// it: while the primary's own disk is still at work on that op.
+// it: while the primary's own disk is still at work on that op, and nobody else is heard.
 func (w *world) vouched(p *process, op uint64) {
 	a := &w.aimed
 	if a.left == 0 || !w.faulty {
 		return
 	}
+	lead := w.leader()
 	pending := func() bool {
-		lead := w.leader()
-		return lead != noNode && lead != p.n.id && w.nodes[lead].seen.durable < op && w.check.top() < op
+		return lead != noNode && lead == w.leader() && lead != p.n.id && w.nodes[lead].seen.durable < op && w.check.top() < op
 	}
 	if !pending() || a.rng.chance(0.7) {
 		return
+	}
+	stall := a.rng.chance(0.5)
+	if stall {
+		w.stallAlone(lead, p.n.id, 200*millisecond)
 	}
 	w.after(3*w.setup.netDelay+a.rng.around(millisecond), func() {
 		if !w.faulty || !p.running() || p.paused || !pending() || w.nemesis.down() >= w.setup.dangers.downMax {
@@ -34,10 +52,100 @@ func (w *world) vouched(p *process, op uint64) {
 		}
 		a.left--
 		p.n.end(killed)
+		if stall {
+			w.nodes[lead].stallUntilHello = p.n.id
+		}
 		w.after(a.rng.around(millisecond), func() {
 			if !p.n.life.alive() {
 				p.n.start()
 			}
 		})
 	})
+}
+
+// stallAlone lets no sync of the primary come back for a while, and nobody but one backup reach it.
+func (w *world) stallAlone(lead, backup int, ns int64) {
+	w.nodes[lead].stall(ns)
+	for j := range w.setup.replicas {
+		if j != lead && j != backup {
+			w.nemesis.cutFor(j, lead, ns)
+		}
+	}
+}
+
+// stall lets no sync of a disk come back for a while.
+func (n *node) stall(ns int64) {
+	n.w.note(n.id, "disk stalls", "", uint64(ns/millisecond))
+	n.w.cover.Stalls++
+	n.stalledUntil, n.stallUntilHello = max(n.stalledUntil, n.w.now+ns), noNode
+}
+
+// cutDone lets the power of a replica fail soon after a cut of its log: within the second in which the
+// mark is not synced for its own sake.
+func (w *world) cutDone(p *process) {
+	a := &w.aimed
+	if a.cuts == 0 || !w.faulty || a.disks.chance(0.5) {
+		return
+	}
+	w.after(a.disks.around(50*millisecond), func() {
+		if !w.faulty || !p.running() || w.nemesis.down() >= w.setup.dangers.downMax {
+			return
+		}
+		a.cuts--
+		p.n.end(powered)
+		w.nemesis.restartLater(p.n)
+	})
+}
+
+// justWritten lets an op be damaged that is written and not synced yet, and be read at once. The disk is
+// slow to sync it, so that the op may come once more before.
+func (w *world) justWritten(p *process, op uint64) {
+	a := &w.aimed
+	if a.writes == 0 || !w.faulty || a.disks.chance(0.9) || p.n.seen.cuts > 0 || p.n.seen.at(op) == nil {
+		return
+	}
+	p.n.stall(a.disks.around(30 * millisecond))
+	p.after(0, func() {
+		if w.faulty && w.nemesis.mayRot(p.n, op) {
+			a.writes--
+			w.nemesis.damage(p.n, op)
+		}
+	})
+}
+
+// viewStarted lets readers ask for the latest as soon as a view has started, while what was inherited may
+// not be committed yet.
+func (w *world) viewStarted(p *process) {
+	if w.script != nil || w.aimed.readers.chance(0.3) {
+		return
+	}
+	for range 3 {
+		p.after(w.aimed.readers.around(2*w.setup.netDelay), func() { w.readLatest(p) })
+	}
+}
+
+// cutQueued lets readers read at a replica what it is about to cut off, until its disk has done so.
+func (w *world) cutQueued(p *process, op uint64) {
+	dropped := p.n.seen.at(op + 1)
+	if w.script != nil || dropped == nil {
+		return
+	}
+	if w.faulty && w.aimed.readers.chance(0.3) {
+		p.n.stall(w.aimed.readers.around(20 * millisecond))
+	}
+	c := &consumer{w: w, rng: w.aimed.readers, once: true}
+	offset, reads := dropped.BaseOffset, 0
+	var again func()
+	again = func() {
+		if p.n.seen.cuts == 0 || reads == 50 {
+			return
+		}
+		reads++
+		c.offset = offset
+		c.read(p, 1<<10)
+		if p.alive() {
+			p.after(w.aimed.readers.around(500*microsecond), again)
+		}
+	}
+	p.after(0, again)
 }

@@ -60,6 +60,7 @@ func (c *checker) starts(p *process, s *vsr.Status) {
 		}
 		c.started, c.startedBy = s.View, id
 	}
+	c.w.viewStarted(p)
 	if s.View == c.started { // also when its primary leads it once more
 		for op := s.Commit.Op + 1; op <= c.top(); op++ {
 			if h := p.n.seen.at(op); h == nil || h.Sum != c.log[op-1].Sum {

@@ -15,6 +15,7 @@ type consumer struct {
 	w      *world
 	rng    stream
 	offset uint64
+	once   bool // it goes back to nothing that it has read
 }
 
 const consumeNs = 30 * millisecond // mean, between two reads
@@ -40,7 +41,7 @@ func (c *consumer) read(p *process, most int64) {
 	c.offset = max(c.offset, log.EarliestOffset())
 	op, err := log.OpOf(c.offset)
 	if err == nil && op > last || errors.Is(err, journal.ErrNotHeld) { // not there yet
-		if c.rng.chance(0.1) {
+		if !c.once && c.rng.chance(0.1) {
 			c.offset = uint64(c.rng.between(0, int64(c.offset)))
 		}
 		return

@@ -156,7 +156,7 @@ func (f *diskFile) Sync() error {
 	if err := f.d.pass(f.d.syncMean()); err != nil {
 		return err
 	}
-	for f.d.p.n.syncsHeld {
+	for f.d.p.n.syncsHeld || f.d.p.w.now < f.d.p.n.stalledUntil {
 		if !f.d.p.disk.wait(millisecond) {
 			return errDied
 		}

@@ -62,10 +62,19 @@ func (x *nemesis) rot() {
 	if x.rng.chance(0.3) {
 		op = n.seen.written
 	}
-	h := n.seen.at(op)
-	if !x.w.setup.dangers.reckless && !x.mayDamage(n, h.ID()) {
-		return
+	if x.mayRot(n, op) {
+		x.damage(n, op)
 	}
+}
+
+// mayRot tells whether an op of n's log may be damaged now.
+func (x *nemesis) mayRot(n *node, op uint64) bool {
+	h := n.seen.at(op)
+	return h != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayDamage(n, h.ID()))
+}
+
+// damage changes the bytes of an op.
+func (x *nemesis) damage(n *node, op uint64) {
 	f := n.find(op)
 	if f.bytes == nil {
 		return // an install has just begun to put others in their place

@@ -22,17 +22,19 @@
 // survives, torn at sectors) at any event, between any two effects of one input and before any disk
 // operation, also in recovery; they pause; directories are lost, of two replicas in five at once; some
 // stay dead for good. Who serves a pull dies at a given part of it, who installs a chain before one of
-// the operations of its disk.
+// the operations of its disk. Some strikes are aimed: a backup is another life between its acknowledgement and
+// the count, power fails right after a cut, an op is damaged between its write and its sync.
 //
 // Messages are lost, come twice, late, out of order, over a link that went down meanwhile; directions
 // are cut, alone or together, or hold everything back for a while; queues of links overflow; bulk is
 // slow; a wiped node hears no beats.
 //
-// Disks are slow, full, refuse every change, fail a sync and drop its pages. Bits of an op flip, its
-// write is lost or lands in the place of another, on any replica: how much of that a cluster must survive
-// is written down in storage.go. Now and then the op that a primary has just committed with one backup is damaged
-// there, and the primary dies before the others get it. Reckless runs go beyond it; where it is proven then that a quorum or an
-// op is lost, being unavailable is right, and counted.
+// Disks are slow, stall, are full, refuse every change, fail one operation, fail a sync and drop its pages.
+// Bits of an op flip, its write is lost or lands in the place of another, a whole file of ops is gone, on any
+// replica: how much of that a cluster must survive is written down in storage.go. So do the small files beside
+// the ops rot, as far as another copy tells the same. Now and then the op that a primary has just committed with
+// one backup is damaged there, and the primary dies before the others get it. Reckless runs go beyond it; where
+// it is proven then that a quorum or an op is lost, being unavailable is right, and counted.
 //
 // # What the fault model leaves out
 //
@@ -44,8 +46,8 @@
 //   - more loss of memory than the log promises to survive: more replicas that forget (a lost directory,
 //     or power with un-synced acknowledgements) than a quorum leaves out. So "too many lost un-synced
 //     writes together" is never met but by a single node;
-//   - damage in the files state, mark, start, index and table, in a topic that acknowledges un-synced
-//     writes, and of a replica that loses power before it is repaired;
-//   - read errors that pass, and syncs that lie about what was not damaged;
+//   - damage of both copies of a state, of the mark and of ops of one log; of ops in a topic that acknowledges
+//     un-synced writes, and of a replica that loses power before it is repaired;
+//   - read errors of ops that pass, and syncs that lie about what was not damaged;
 //   - several groups in one process.
 package sim

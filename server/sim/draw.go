@@ -17,6 +17,7 @@ func draw(seed uint64) setup {
 	o.drawDisk(newStream(seed, "disks"))
 	o.dangers.draw(seed, o.replicas)
 	o.dangers.drawRare(newStream(seed, "rare"), o.replicas)
+	o.drawInstalls(newStream(seed, "installs"))
 	o.harmonize()
 	return o
 }
@@ -108,7 +109,8 @@ func (d *dangers) draw(seed uint64, replicas int) {
 	d.pause, d.armed, d.wipe = some("pause", 0.4), some("armed", 0.5), some("wipe", 0.25)
 	d.isolate, d.oneWay, d.splitTwo = some("isolate", 0.4), some("one way", 0.3), some("split", 0.3)
 	d.clog, d.depose = some("clog", 0.25), some("depose", 0.3)
-	d.full, d.readOnly, d.syncError, d.rot = some("full", 0.2), some("read only", 0.1), some("sync error", 0.2), some("rot", 0.2)
+	d.full, d.readOnly, d.syncError, d.rot = some("full", 0.2), some("read only", 0.1), some("sync error", 0.2), some("rot", 0.3)
+	d.failing, d.smallRot, d.lostSegment = some("failing", 0.3), some("small rot", 0.4), 2*some("lost segment", 1)
 }
 
 // drawRare lets paths be taken that chance alone would seldom find.
@@ -128,6 +130,22 @@ func (d *dangers) drawRare(s stream, replicas int) {
 	d.reckless = s.chance(0.1)
 }
 
+// drawInstalls lets most runs with retention have what an install needs: logs that are soon trimmed, and
+// replicas that come back empty. In most of these who installs a chain dies over it.
+func (o *setup) drawInstalls(s stream) {
+	if o.retention == 0 || o.replicas == 1 || !s.chance(0.7) {
+		return
+	}
+	segments, leased := o.retention/o.segmentBytes, o.lease/o.segmentBytes
+	o.segmentBytes = min(o.segmentBytes, 2<<10)
+	o.retention, o.lease = min(segments, 2)*o.segmentBytes, leased*o.segmentBytes
+	o.checkpoint = min(o.checkpoint, o.segmentBytes)
+	o.dangers.wipe = max(o.dangers.wipe, 3)
+	if o.dangers.receivers == 0 && s.chance(0.8) {
+		o.dangers.receivers = int(s.between(2, 6))
+	}
+}
+
 // harmonize leaves out what does not go together.
 func (o *setup) harmonize() {
 	d := &o.dangers
@@ -137,7 +155,12 @@ func (o *setup) harmonize() {
 	if o.replicas == 1 {
 		d.rot = 0
 		if !o.synced { // what is not synced would be lost, as was asked for
-			d.syncError = 0
+			d.syncError, d.failing = 0, 0
 		}
+	}
+	if d.rot > 0 { // what tells of an op must not be lost together with it
+		d.smallRot = 0
+	} else {
+		d.lostSegment = 0
 	}
 }

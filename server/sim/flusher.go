@@ -173,6 +173,12 @@ func (f *flusher) tellFull(full bool) {
 // post makes a completion an input.
 func (f *flusher) post(in vsr.Input) {
 	f.p.n.seen.completed(f.p, &in)
+	switch in.Kind {
+	case vsr.InCutDone:
+		f.p.w.cutDone(f.p)
+	case vsr.InWritten:
+		f.p.w.justWritten(f.p, in.ID.Op)
+	}
 	f.p.after(0, func() { f.p.handle(&in, nil, completionName(in.Kind)) })
 }
 

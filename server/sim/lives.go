@@ -10,6 +10,9 @@ import (
 func (p *process) knows(in *vsr.Input) {
 	if q := p.w.nodes[in.Peer].life; q.alive() && q.incarnation == in.Incarnation {
 		p.peers[in.Peer] = q
+		if p.n.stallUntilHello == int(in.Peer) {
+			p.n.stalledUntil, p.n.stallUntilHello = 0, noNode
+		}
 	}
 }
 

@@ -51,7 +51,8 @@ func (x *nemesis) strike() {
 	harms := []harm{{d.kill, func() { x.fell(killed, false) }}, {d.powerCut, func() { x.fell(powered, false) }}, {d.blackout, x.blackout},
 		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.clog, x.clog},
 		{d.wipe, func() { x.fell(powered, true) }}, {d.armed, x.arm}, {d.full, x.fillDisk}, {d.readOnly, x.refuseWrites}, {d.syncError, x.failSync},
-		{d.rot, x.rot}, {d.depose, x.depose}}
+		{d.rot, x.rot}, {d.depose, x.depose},
+		{d.failing, x.failOnce}, {d.smallRot, x.rotSmall}, {d.lostSegment, x.loseSegment}}
 	total := int64(0)
 	for _, h := range harms {
 		total += h.weight
@@ -200,21 +201,58 @@ func (x *nemesis) depose() {
 		return
 	}
 	ns := x.rng.between(600*millisecond, 2*second)
+	soon := x.rng.chance(0.5)
+	if soon {
+		ns = 3 * second
+	}
 	for j := range x.w.setup.replicas {
 		if j != lead {
 			x.cutFor(lead, j, ns)
 			x.cutFor(j, lead, ns)
 		}
 	}
-	x.w.after(ns+x.rng.around(30*millisecond), func() {
-		next := x.w.leader()
-		if !x.w.faulty || next == noNode || next == lead || x.victim() == nil {
-			return
+	if soon {
+		x.whenReplaced(lead, x.w.now+ns)
+		return
+	}
+	x.w.after(ns+x.rng.around(30*millisecond), func() { x.fellNext(lead, x.victim()) })
+}
+
+// fellNext kills who leads in the place of another.
+func (x *nemesis) fellNext(lead int, may *node) {
+	next := x.w.leader()
+	if !x.w.faulty || next == noNode || next == lead || may == nil {
+		return
+	}
+	n := x.w.nodes[next]
+	n.end(killed)
+	x.restartLater(n)
+}
+
+// whenReplaced lets the first primary be back as soon as the next one has committed something: a short log
+// of the later view then stands against a longer one of the earlier.
+func (x *nemesis) whenReplaced(lead int, until int64) {
+	committed, view := x.w.check.top(), x.w.check.started
+	var look func()
+	look = func() {
+		switch {
+		case !x.w.faulty || x.w.now >= until:
+		case x.w.check.started == view:
+			committed = x.w.check.top()
+			x.w.after(millisecond, look)
+		case x.w.check.top() == committed:
+			x.w.after(millisecond, look)
+		default:
+			for j := range x.w.setup.replicas {
+				x.w.net.setCut(lead, j, false)
+				x.w.net.setCut(j, lead, false)
+			}
+			if x.down() < x.w.setup.dangers.downMax {
+				x.fellNext(lead, x.w.nodes[lead])
+			}
 		}
-		n := x.w.nodes[next]
-		n.end(killed)
-		x.restartLater(n)
-	})
+	}
+	look()
 }
 
 func (x *nemesis) oneWay() {
@@ -258,7 +296,7 @@ func (x *nemesis) heal() {
 	w.net.heal()
 	for _, n := range w.nodes {
 		n.fs.Heal()
-		n.fs.CapacityBytes, n.fs.ReadOnly = 0, false
+		n.fs.CapacityBytes, n.fs.ReadOnly, n.stalledUntil = 0, false, 0
 		if n.gone {
 			continue
 		}

@@ -20,23 +20,26 @@ type node struct {
 	rng  stream // of its disk and of its crashes
 	back stream // of its restarts
 
-	life      *process
-	lives     int
-	boot      uint64  // boot counter, as saved
-	sameBoot  bool    // the machine has run since the last life that got to join
-	mayFail   bool    // an operation of its disk may fail: it may stop itself
-	syncsHeld bool    // a script lets no sync come back
-	rotted    bool    // damage has struck its log at some time
-	gone      bool    // it never comes back
-	lost      bool    // the directory was lost: the next life begins wiped
-	seen      shadow  // what the checker knows of this replica's log
-	table     tableAt // by the rules, as of the op at which this replica last told its own
+	life            *process
+	lives           int
+	boot            uint64  // boot counter, as saved
+	sameBoot        bool    // the machine has run since the last life that got to join
+	mayFail         bool    // an operation of its disk may fail: it may stop itself
+	syncsHeld       bool    // a script lets no sync come back
+	stalledUntil    int64   // no sync comes back before
+	stallUntilHello int     // or before this peer's next life is known; noNode: none
+	shaken          bool    // one of its small files has rotted at some time
+	rotted          bool    // damage has struck its log at some time
+	gone            bool    // it never comes back
+	lost            bool    // the directory was lost: the next life begins wiped
+	seen            shadow  // what the checker knows of this replica's log
+	table           tableAt // by the rules, as of the op at which this replica last told its own
 }
 
 const logDir = "topics/t/0"
 
 func newNode(w *world, id int) *node {
-	return &node{w: w, id: id, pool: w.arena.pools[id], fs: faultfs.New(), rng: newStream(w.seed, fmt.Sprintf("node %d", id)),
+	return &node{w: w, id: id, pool: w.arena.pools[id], fs: faultfs.New(), stallUntilHello: noNode, rng: newStream(w.seed, fmt.Sprintf("node %d", id)),
 		back: newStream(w.seed, fmt.Sprintf("restarts %d", id))}
 }
 
@@ -101,7 +104,7 @@ func (n *node) wipe() {
 	n.w.note(n.id, "wipe", "")
 	n.w.cover.Wiped++
 	n.fs = faultfs.New()
-	n.rotted = false
+	n.rotted, n.shaken = false, false
 	n.lost, n.sameBoot = true, false
 	n.seen.wipe()
 }

@@ -118,6 +118,9 @@ func (p *process) Work(j partition.Job) {
 		partition.Discard([]partition.Job{j})
 		return
 	}
+	if j.Kind == partition.JobCut {
+		p.w.cutQueued(p, j.ID.Op)
+	}
 	p.n.seen.work(p, &j)
 	if j.Kind == partition.JobTable || j.Kind == partition.JobInstall {
 		p.w.check.tells(p, &j.Table)

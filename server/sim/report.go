@@ -13,6 +13,8 @@ type Options struct {
 	Reduced Reduction // what the run leaves out of what its seed draws
 
 	Switches []string // mistakes that every replica makes, by the names of Switches
+
+	atEnd func(w *world) // what a test demands of a run beside the promises
 }
 
 // Coverage counts what a run has met, so that a campaign can tell that it tested something.
@@ -38,6 +40,9 @@ type Coverage struct {
 	Holes             uint64
 	Rots              uint64 // bits that flipped
 	HolesFilled       uint64
+	LostSegments      uint64 // files of ops that were gone at a start
+	SmallRots         uint64 // files beside the segments that rotted
+	DiskErrors        uint64 // operations of a disk that failed once
 	DiskFull          uint64
 	Fences            uint64 // nodes that fenced themselves over a disk error
 	Waitings          uint64 // views that waited for another replica
@@ -45,6 +50,7 @@ type Coverage struct {
 	Clogs             uint64 // directions that held everything back for a while
 	Cuts              uint64 // directions that carried nothing for a while
 	Pauses            uint64
+	Stalls            uint64 // disks of which no sync came back for a while
 	ReadOnly          uint64 // disks that refused every change for a while
 	ServersKilled     uint64 // nodes killed while they served a pull
 	ReceiversKilled   uint64 // nodes killed while they installed a chain
@@ -86,7 +92,8 @@ func (c *Coverage) fields() []counted {
 		{"wiped", &c.Wiped, 10}, {"wiped recoveries", &c.WipedRecoveries, 10}, {"table answers", &c.TableAnswers, 30},
 		{"evictions", &c.Evictions, 100}, {"latest reads", &c.ReadsLatest, 50}, {"step-downs", &c.StepDowns, 10},
 		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"disk full", &c.DiskFull, 20},
-		{"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
+		{"lost segments", &c.LostSegments, 5}, {"small files rotten", &c.SmallRots, 20}, {"disk errors", &c.DiskErrors, 20},
+		{"stalled disks", &c.Stalls, 20}, {"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
 		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},
 		{"servers killed", &c.ServersKilled, 3}, {"receivers killed", &c.ReceiversKilled, 1}, {"gone for good", &c.Gone, 5},
 		{"late returns", &c.Returns, 1},

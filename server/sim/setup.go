@@ -48,25 +48,28 @@ type setup struct {
 
 // dangers are the faults that a run may meet, as weights of the choice among them.
 type dangers struct {
-	meanNs    int64 // between two faults
-	kill      int64
-	powerCut  int64
-	blackout  int64 // power cut of all
-	pause     int64
-	isolate   int64 // cut one off
-	oneWay    int64
-	splitTwo  int64
-	clog      int64 // a direction holds everything back for a while, and then lets it through
-	wipe      int64
-	armed     int64   // kill between two effects, or before a disk operation
-	full      int64   // a disk without room
-	readOnly  int64   // a disk that refuses every change
-	syncError int64   // a sync fails, and its pages are dropped
-	rot       int64   // an op on a disk is not what was written any more
-	depose    int64   // cut off the primary, and kill the next one when the first is back
-	aimed     float64 // chance to hit the primary
-	downMax   int     // replicas down at once
-	restartNs int64   // mean time to the restart
+	meanNs      int64 // between two faults
+	kill        int64
+	powerCut    int64
+	blackout    int64 // power cut of all
+	pause       int64
+	isolate     int64 // cut one off
+	oneWay      int64
+	splitTwo    int64
+	clog        int64 // a direction holds everything back for a while, and then lets it through
+	wipe        int64
+	armed       int64   // kill between two effects, or before a disk operation
+	full        int64   // a disk without room
+	readOnly    int64   // a disk that refuses every change
+	syncError   int64   // a sync fails, and its pages are dropped
+	rot         int64   // an op on a disk is not what was written any more
+	lostSegment int64   // a whole file of ops is gone
+	failing     int64   // an operation of a disk fails once
+	smallRot    int64   // one of the files beside the segments rots, as far as another tells the same
+	depose      int64   // cut off the primary, and kill the next one when the first is back
+	aimed       float64 // chance to hit the primary
+	downMax     int     // replicas down at once
+	restartNs   int64   // mean time to the restart
 
 	servers   int // so many times who serves a pull is killed, once servedAt of it has come
 	servedAt  float64

@@ -17,6 +17,8 @@ type shadow struct {
 	durable uint64       // synced
 	commit  uint64       // of this life
 	cuts    int          // queued: until they are done, a completion speaks of what was there before
+	kept    uint64       // up to here ops may stay on record as damaged, although they are cut; 0: none do
+	keptBy  uint64       // the same, by the last cut that is queued
 
 	view, logView uint64 // durable
 	spoken        uint64 // highest view and log_view that a message spoke for
@@ -66,6 +68,7 @@ func (s *shadow) work(p *process, j *partition.Job) {
 		if before := s.at(h.Op - 1); before != nil && h.Parent != before.Sum {
 			p.w.fail("S5", "replica %d appends op %d whose parent is not its op %d", p.n.id, h.Op, h.Op-1)
 		}
+		s.replace(p, h)
 		s.headers = append(s.headers, *h)
 	case partition.JobCut:
 		s.cuts++
@@ -73,9 +76,25 @@ func (s *shadow) work(p *process, j *partition.Job) {
 	}
 }
 
+// replace: what takes the place of an op that was vouched for, and is on record as damaged, is what was
+// committed there or what a later view's log has.
+func (s *shadow) replace(p *process, h *vsr.Header) {
+	if h.Op != s.acked.Op || h.Sum == s.acked.Sum {
+		return
+	}
+	if c := p.w.check.at(h.Op); (c == nil || c.Sum != h.Sum) && p.status().View <= s.ackedView {
+		p.w.fail("S7", "replica %d puts another op in the place of op %d, which it vouched for in view %d, in view %d", p.n.id, h.Op, s.ackedView, p.status().View)
+	}
+	s.acked = vsr.ID{Op: h.Op - 1, Sum: h.Parent}
+}
+
 // cut drops the ops above op. Those from there up to top stay on record as damaged.
 func (s *shadow) cut(p *process, op, top uint64) {
 	s.mayDrop(p, top)
+	if s.keptBy = 0; top > op {
+		s.keptBy = top
+	}
+	s.kept = max(s.kept, s.keptBy)
 	if op < s.head() {
 		s.headers = s.headers[:op+1-s.start]
 	}
@@ -114,7 +133,7 @@ func (s *shadow) install(p *process) {
 	}
 	p.w.cover.Installs++
 	s.load(p, log.Start(), end)
-	s.written, s.durable = end, end
+	s.written, s.durable, s.kept, s.keptBy = end, end, 0, 0
 	s.commit = max(s.commit, s.start-1)
 	if s.acked.Op > end {
 		s.acked = log.Written()
@@ -141,7 +160,11 @@ func (s *shadow) load(p *process, start, end uint64) {
 func (s *shadow) completed(p *process, in *vsr.Input) {
 	switch in.Kind {
 	case vsr.InCutDone: // the jobs before it are done, too
-		if s.cuts--; s.cuts == 0 && s.holds(in.ID) {
+		if s.cuts--; s.cuts > 0 {
+			return
+		}
+		s.kept = s.keptBy
+		if s.holds(in.ID) {
 			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
 		}
 	case vsr.InWritten:
@@ -184,6 +207,10 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
 	s.commit, s.cuts = b.Commit.Op, 0
 	s.load(p, rec.Start, b.Head.Op)
+	if (b.Top.Op > max(s.head(), s.kept) || len(b.Holes) > 0) && w.setup.synced && !p.n.rotted && !s.wiped {
+		w.fail("S7", "replica %d comes back up to op %d and takes ops up to %d, and %v, for damaged, and nothing has damaged its disk", id, s.head(), b.Top.Op, b.Holes)
+	}
+	s.kept, s.keptBy = b.Top.Op, b.Top.Op
 	s.written, s.durable = s.head(), s.head()
 	if s.acked.Op > 0 && !b.State.Wiped {
 		if h := s.at(s.acked.Op); h == nil && b.Top.Op < s.acked.Op || h != nil && h.Sum != s.acked.Sum {

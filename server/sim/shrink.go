@@ -56,7 +56,7 @@ func (s *shrinker) fewerFaults() {
 	for size := (len(s.faults()) + 1) / 2; size > 0; size /= 2 {
 		for from := 0; from < len(s.faults()) && !s.enough(); {
 			all := s.faults()
-			rest := slices.Concat(all[:from], all[min(from+size, len(all)):])
+			rest := append(append([]uint64{}, all[:from]...), all[min(from+size, len(all)):]...) // never nil, which stands for all
 			if !s.try(func(r *Reduction) { r.Faults = rest }) {
 				from += size
 			}

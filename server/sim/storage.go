@@ -192,7 +192,7 @@ func (n *node) walk(do func(f *frameAt) bool) {
 	var f frameAt
 	var content []byte
 	for f.op = n.seen.start; f.op <= n.seen.head(); f.op++ {
-		name := fmt.Sprintf("%s/%020d.seg", logDir, f.op)
+		name := segmentName(f.op)
 		if begins, err := n.fs.ReadFile(name); err == nil {
 			f.name, f.at, content = name, 0, begins
 		}

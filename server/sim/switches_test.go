@@ -8,16 +8,16 @@ import (
 // foundBy is a seed that finds each mistake. When a change of the draws makes it one like any other, the
 // search goes on from there.
 var foundBy = map[string]uint64{
-	"InstallBelowHeardCommit": 49,
-	"OfferGateByView":         5,
-	"RepairNeverFinal":        49,
-	"HollowHead":              2,
-	"LeadAfterRestart":        2,
-	"KeepTailAboveAdopted":    1,
+	"InstallBelowHeardCommit": 203,
+	"OfferGateByView":         13,
+	"RepairNeverFinal":        51,
+	"HollowHead":              3,
+	"LeadAfterRestart":        7,
+	"KeepTailAboveAdopted":    20,
 	"LogViewAtAdoption":       1,
 	"DuplicateStartViewCuts":  5,
-	"ForgottenEndIsReached":   10,
-	"FrameViewIsSender":       14,
+	"ForgottenEndIsReached":   43,
+	"FrameViewIsSender":       320,
 }
 
 // searched bounds how many seeds may have to be played.

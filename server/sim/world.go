@@ -63,6 +63,9 @@ func Run(seed uint64, o Options) (report Report, err error) {
 		}
 	}()
 	w.play()
+	if o.atEnd != nil {
+		o.atEnd(w)
+	}
 	return report, nil
 }
 

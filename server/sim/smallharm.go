@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"rejoin/server/journal/faultfs"
+)
+
+// failOnce lets one of the next operations of one kind fail, and change nothing. Half of the time it is
+// met by a start: the process is killed first.
+func (x *nemesis) failOnce() {
+	n := x.w.nodes[x.rng.IntN(x.w.setup.replicas)]
+	if !x.w.setup.synced && !x.mayLose(n) { // a node that stops itself over it drops what was only written
+		return
+	}
+	verb := pick(x.rng, faultfs.VerbOpen, faultfs.VerbRead, faultfs.VerbWrite, faultfs.VerbTruncate, faultfs.VerbSync, faultfs.VerbSyncDir,
+		faultfs.VerbCreate, faultfs.VerbRename, faultfs.VerbRemove)
+	after, name := int(x.rng.between(0, 8)), ""
+	switch verb {
+	case faultfs.VerbOpen: // a segment that cannot be opened tells a reader nothing: what is met by a start is of use
+		after, name = 0, pick(x.rng, "mark", "state", "start", ".tab")
+	case faultfs.VerbRead: // of an op it would be taken for damage
+		after, name = 0, path.Base(logDir)
+	}
+	if x.rng.chance(0.5) && n.life.alive() && x.down() < x.w.setup.dangers.downMax {
+		n.end(killed)
+		x.restartLater(n)
+	}
+	x.w.note(n.id, "will fail once: "+string(verb), name, uint64(after))
+	x.w.cover.DiskErrors++
+	n.mayFail = true
+	n.fs.Inject(faultfs.Fault{Verb: verb, Name: name, After: after, Err: syscall.EIO})
+}
+
+// loseSegment kills a process and takes a file of ops away, with its index: all copies of these ops that it
+// has are damaged at once, and nothing tells where they stood.
+func (x *nemesis) loseSegment() {
+	n := x.victim()
+	if n == nil || !n.life.running() || n.shaken || n.seen.cuts > 0 {
+		return
+	}
+	first, last, ok := x.drawSegment(n)
+	if !ok {
+		return
+	}
+	for op := first; op <= last; op++ {
+		if h := n.seen.at(op); h == nil || !x.mayDamage(n, h.ID()) {
+			return
+		}
+	}
+	n.end(killed)
+	x.restartLater(n)
+	n.rotted = true
+	x.w.cover.LostSegments++
+	name := segmentName(first)
+	x.w.note(n.id, "lost segment", name, first, last)
+	n.fs.Delete(name)
+	if index := strings.TrimSuffix(name, ".seg") + ".idx"; n.has(index) {
+		n.fs.Delete(index)
+	}
+}
+
+// drawSegment draws one of the files of a log that another one follows, and tells which ops it has.
+func (x *nemesis) drawSegment(n *node) (first, last uint64, ok bool) {
+	var firsts []uint64
+	for op := n.seen.start; op <= n.seen.written; op++ {
+		if n.has(segmentName(op)) {
+			firsts = append(firsts, op)
+		}
+	}
+	if len(firsts) < 2 {
+		return 0, 0, false
+	}
+	i := x.rng.IntN(len(firsts) - 1)
+	return firsts[i], firsts[i+1] - 1, true
+}
+
+func segmentName(first uint64) string { return fmt.Sprintf("%s/%020d.seg", logDir, first) }
+
+// has tells whether there is a file of this name.
+func (n *node) has(name string) bool {
+	_, err := n.fs.ReadFile(name)
+	return err == nil
+}
+
+const copyBytes = 4096 // where the second copy of a state file begins
+
+// rotSmall kills a process and damages one of the small files of its log where another still tells the same:
+// one of the two copies of a state file, an index, one of two checkpoints. It does so once to a disk, for
+// what is left to tell it must not be lost as well.
+func (x *nemesis) rotSmall() {
+	n := x.victim()
+	if n == nil || !n.life.running() || n.rotted || n.shaken || n.mayFail || n.forgets() {
+		return
+	}
+	n.end(killed)
+	x.restartLater(n)
+	names, err := n.fs.List(logDir)
+	if err != nil {
+		return // it has not been formatted
+	}
+	tables := 0
+	for _, name := range names {
+		if strings.HasSuffix(name, ".tab") {
+			tables++
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasSuffix(name, ".seg") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".tab") && tables < 2
+	})
+	if len(names) == 0 {
+		return
+	}
+	x.rotFile(n, logDir+"/"+names[x.rng.IntN(len(names))])
+}
+
+func (x *nemesis) rotFile(n *node, name string) {
+	content, err := n.fs.ReadFile(name)
+	if err != nil || len(content) == 0 {
+		return
+	}
+	x.w.note(n.id, "rot of a small file", name)
+	n.shaken = true
+	x.w.cover.SmallRots++
+	at := x.rng.Int64N(int64(len(content)))
+	if path.Ext(name) == "" { // a state file: most of it is padding
+		at = copyBytes*x.rng.Int64N(2) + x.rng.between(0, 40)
+	}
+	n.fs.Rot(name, at, 1<<x.rng.IntN(8))
+}
