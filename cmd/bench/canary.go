@@ -20,23 +20,23 @@ type canary struct {
 }
 
 const (
-	canaryCPUFactorMax = 2.0 // a core that shares its hardware with a busy neighbour loses up to half
-	canaryFactorMax    = 3.0 // disk and loopback
+	canaryChangeDefault = 3.0
 	canarySamples      = 1_000
 	canaryTimeMax      = 2 * time.Second // a slow disk gives fewer samples
 	canaryFrames       = 100             // checksums of one round of arithmetic: 0.1 to 0.3 ms
 )
 
-// canariesIn are the canaries of a run whose folder lies in dir.
-func canariesIn(dir string) []canary {
+// canariesIn are the canaries of a run whose folder lies in dir, with the change that a scenario allows. Arithmetic may change by two thirds
+// of it only: a core that shares its hardware with a busy neighbour loses up to half.
+func canariesIn(dir string, changeMax float64) []canary {
 	limits := &limitsCommand{Dir: dir}
 	return []canary{
-		{results.CanaryCPU, canaryCPUFactorMax, arithmetic},
-		{results.CanarySync, canaryFactorMax, func(ctx context.Context) (*results.Histogram, error) {
+		{results.CanaryCPU, max(1, changeMax*2/3), arithmetic},
+		{results.CanarySync, changeMax, func(ctx context.Context) (*results.Histogram, error) {
 			times := results.NewHistogram()
 			return times, limits.syncs(ctx, canarySamples, canaryTimeMax, times)
 		}},
-		{results.CanaryLoopback, canaryFactorMax, func(ctx context.Context) (*results.Histogram, error) {
+		{results.CanaryLoopback, changeMax, func(ctx context.Context) (*results.Histogram, error) {
 			times := results.NewHistogram()
 			return times, tripTimes(ctx, canarySamples, canaryTimeMax, times)
 		}},

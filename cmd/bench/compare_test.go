@@ -164,7 +164,7 @@ func TestCompareAA(t *testing.T) {
 // TestCompareRealRuns compares two runs that were really made, of the memory target.
 func TestCompareRealRuns(t *testing.T) {
 	root := t.TempDir()
-	scenario := memoryScenario(t, "demands: {late_p99_max: 1s}")
+	scenario := memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}")
 	var names []string
 	for seed := range 2 {
 		if code, out := bench(t, "--results", root, "run", scenario, "--quiet", "--seed", fmt.Sprint(seed+1)); code != results.ExitPass {

@@ -15,7 +15,7 @@ import (
 func TestJSONOutput(t *testing.T) {
 	var out, errs bytes.Buffer
 	root := t.TempDir()
-	code := run(t.Context(), []string{"--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s}"), "--json"}, &out, &errs)
+	code := run(t.Context(), []string{"--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--json"}, &out, &errs)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, errs.String())
 	}

@@ -26,7 +26,7 @@ quiet_max: 30s
 cluster: {segment_bytes: 16777216}
 faults:
   - {at: 3500ms, kill: primary, restart_after: 500ms}
-demands: {late_p99_max: 10s}
+demands: {late_p99_max: 10s, canary_change_max: 100}
 `
 
 // TestProfilesOfARunWithAKill drives real nodes, kills one in the middle of a window, and reads what is there with the tools that people

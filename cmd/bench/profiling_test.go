@@ -108,7 +108,7 @@ func backupState(node string) results.Status {
 // TestRunWithoutProfiles (trap 30): --profile none takes nothing, the record says so, and what profiling costs can be printed.
 func TestRunWithoutProfiles(t *testing.T) {
 	root := t.TempDir()
-	scenario := memoryScenario(t, "demands: {late_p99_max: 1s}")
+	scenario := memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}")
 	run := func(flags ...string) {
 		t.Helper()
 		args := append([]string{"--results", root, "run", scenario, "--quiet", "--duration", "1s"}, flags...)

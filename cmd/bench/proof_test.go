@@ -95,7 +95,7 @@ func TestSlowSyncAfterTheRunIsInvalid(t *testing.T) {
 	} {
 		r, _ := quietSession(t, "name: test\nduration: 1s\nwarmup: 0s")
 		takes := append([]time.Duration{200 * time.Microsecond}, test.after...)
-		r.canaries = []canary{{results.CanarySync, canaryFactorMax, func(context.Context) (*results.Histogram, error) {
+		r.canaries = []canary{{results.CanarySync, canaryChangeDefault, func(context.Context) (*results.Histogram, error) {
 			h := results.NewHistogram()
 			for range canarySamples {
 				h.Record(int64(takes[0]))
@@ -124,7 +124,7 @@ func TestSlowSyncAfterTheRunIsInvalid(t *testing.T) {
 // The real canaries measure something and leave nothing behind.
 func TestCanaries(t *testing.T) {
 	dir := t.TempDir()
-	for _, c := range canariesIn(dir) {
+	for _, c := range canariesIn(dir, canaryChangeDefault) {
 		times, err := c.measure(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)

@@ -27,7 +27,7 @@ func TestRepeatSumsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	r := repetition{dir: dir, args: []string{"run", memoryScenario(t, "demands: {late_p99_max: 1s}"), "--quiet", "--duration", "1500ms"}, times: 3, seed: 5,
+	r := repetition{dir: dir, args: []string{"run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--quiet", "--duration", "1500ms"}, times: 3, seed: 5,
 		launch: launchHere}
 	code, err := r.perform(t.Context(), &out)
 	if err != nil || code != results.ExitPass {

@@ -48,7 +48,7 @@ faults:
 
 func TestRunMemory(t *testing.T) {
 	root := t.TempDir()
-	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {acked_share_min: 0.999, late_p99_max: 1s}"), "--seed", "7")
+	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {acked_share_min: 0.999, late_p99_max: 1s, canary_change_max: 100}"), "--seed", "7")
 	if code != results.ExitPass {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
@@ -112,7 +112,7 @@ func TestRunMissesDemand(t *testing.T) {
 			t.Errorf("the list gives no reason:\n%s", out)
 		}
 	}()
-	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {primary_gap_max: 1ms, late_p99_max: 1s}"))
+	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {primary_gap_max: 1ms, late_p99_max: 1s, canary_change_max: 100}"))
 	if code != results.ExitMissed || !strings.Contains(out, "without an acknowledgement around the kill of the primary") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
@@ -306,7 +306,7 @@ func TestListCleanVersion(t *testing.T) {
 	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "no runs") {
 		t.Errorf("empty list: %s", out)
 	}
-	if code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s}"), "--quiet", "--duration", "1s"); code != 0 {
+	if code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--quiet", "--duration", "1s"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	if _, out := bench(t, "--results", root, "list"); !strings.HasPrefix(out, "verdict ") || !strings.Contains(out, "pass") || !strings.Contains(out, "memory-mini") {

@@ -82,6 +82,7 @@ type Demands struct {
 	ReadableMax         duration `yaml:"readable_max"`           // from load stop, or a node's last restart if that came later, to all held, every replica
 	ExtraViewChangesMax *int     `yaml:"extra_view_changes_max"` // beyond one for each kill of a primary
 	LateP99Max          duration `yaml:"late_p99_max"`           // of the generator's own making, 20 ms; beyond it the run is invalid
+	CanaryChangeMax     float64  `yaml:"canary_change_max"`      // factor by which the machine may change from before to after the run; beyond it the run is invalid
 	RssAnonMaxBytes     int64    `yaml:"rss_anon_max_bytes"`     // of each node
 
 	// What the run must have exercised; below it the run proves nothing and is invalid.
@@ -100,7 +101,7 @@ func scenarioDefaults() Scenario {
 			ZipfExponent: loadgen.ZipfExponentDefault},
 		Arrival:  loadgen.ArrivalSpread,
 		Duration: duration(60 * time.Second), QuietMax: duration(60 * time.Second), Durability: server.DurabilityPersisted,
-		Demands: Demands{LateP99Max: lateP99Default},
+		Demands: Demands{LateP99Max: lateP99Default, CanaryChangeMax: canaryChangeDefault},
 	}
 }
 

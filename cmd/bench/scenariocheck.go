@@ -119,6 +119,8 @@ func (s Scenario) validateDemands() error {
 		return refuseField("demands.acked_share_min", "%v is no share; pass 0 to 1", d.AckedShareMin)
 	case d.LateP99Max <= 0:
 		return refuseField("demands.late_p99_max", "%v; pass more than 0, since no generator is never late", d.LateP99Max)
+	case !(d.CanaryChangeMax >= 1) || math.IsInf(d.CanaryChangeMax, 0):
+		return refuseField("demands.canary_change_max", "%v; pass a factor of 1 or more: no machine is the same twice", d.CanaryChangeMax)
 	}
 	for field, n := range map[string]int64{"rss_anon_max_bytes": d.RssAnonMaxBytes, "killed_primaries_min": int64(d.KilledPrimariesMin),
 		"killed_backups_min": int64(d.KilledBackupsMin), "repair_ops_min": d.RepairOpsMin, "transfer_ops_min": d.TransferOpsMin} {

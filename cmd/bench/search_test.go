@@ -126,7 +126,7 @@ duration: 3s
 messages_per_s: 4000
 quiet_max: 1s
 faults: [{at: 1s, kill: primary, restart_after: 100ms}]
-demands: {late_p99_max: 2s}
+demands: {late_p99_max: 2s, canary_change_max: 100}
 `
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func getPage(t *testing.T, address, header string) (*http.Response, string) {
 func TestRunIsServedLive(t *testing.T) {
 	port := freePort(t)
 	address := fmt.Sprintf("http://127.0.0.1:%d", port)
-	root, scenario := t.TempDir(), memoryScenario(t, "demands: {late_p99_max: 1s}")
+	root, scenario := t.TempDir(), memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}")
 	done := make(chan int, 1)
 	go func() {
 		done <- run(t.Context(), []string{"--results", root, "run", scenario, "--quiet", "--http", fmt.Sprint(port)}, io.Discard, io.Discard)

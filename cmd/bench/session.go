@@ -75,7 +75,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 	if err != nil {
 		return nil, err
 	}
-	r.folder, r.canaries = folder, canariesIn(folder.Dir)
+	r.folder, r.canaries = folder, canariesIn(folder.Dir, r.scenario.Demands.CanaryChangeMax)
 	scenario, err := s.toJSON()
 	if err != nil {
 		return nil, err
