@@ -160,7 +160,8 @@ func (o *setup) harmonize() {
 	}
 	if d.rot > 0 { // what tells of an op must not be lost together with it
 		d.smallRot = 0
-	} else {
+	}
+	if d.rot == 0 || o.retention > 0 { // what all others have trimmed meanwhile stays a hole until its owner trims it, too
 		d.lostSegment = 0
 	}
 }

@@ -92,7 +92,7 @@ func (c *Coverage) fields() []counted {
 		{"wiped", &c.Wiped, 10}, {"wiped recoveries", &c.WipedRecoveries, 10}, {"table answers", &c.TableAnswers, 30},
 		{"evictions", &c.Evictions, 100}, {"latest reads", &c.ReadsLatest, 50}, {"step-downs", &c.StepDowns, 10},
 		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"disk full", &c.DiskFull, 20},
-		{"lost segments", &c.LostSegments, 5}, {"small files rotten", &c.SmallRots, 20}, {"disk errors", &c.DiskErrors, 20},
+		{"lost segments", &c.LostSegments, 2}, {"small files rotten", &c.SmallRots, 20}, {"disk errors", &c.DiskErrors, 20},
 		{"stalled disks", &c.Stalls, 20}, {"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
 		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},
 		{"servers killed", &c.ServersKilled, 3}, {"receivers killed", &c.ReceiversKilled, 1}, {"gone for good", &c.Gone, 5},
