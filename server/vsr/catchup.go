@@ -337,7 +337,8 @@ func (r *Replica) onPullRefused(m *Message) {
 	switch {
 	case earliest <= p.next || p.hole:
 		r.failPull("refused")
-	case earliest <= r.log.head.Op+1: // what lies below is held here; the chain above shows whether it belongs
+	case earliest <= r.log.head.Op, earliest == r.log.head.Op+1 && !p.doubt:
+		// What lies below is held here; the chain above shows whether it belongs. In doubt it was found not to fit the head.
 		p.floor = earliest
 		r.endPull("trimmed at the peer")
 		p.retryAt = r.tick

@@ -235,3 +235,34 @@ func TestAsksForPreparesLessAndLess(t *testing.T) {
 	g.hear(2, 2, Message{Kind: MsgPrepare, Commit: c.id(2), Header: c[2]})
 	g.want(2, 2, 2, 3)
 }
+
+// A replica whose own last ops do not belong, and whose peer has trimmed just past them, takes the peer's
+// chain at once: to ask once more above its head would bring what has been seen not to fit.
+func TestForeignTailBelowATrimmedPeer(t *testing.T) {
+	var mine, all chain
+	mine.grow(22, 1)
+	all = append(all, mine...)
+	mine.grow(2, 1) // 23 and 24, which nobody else has
+	all.grow(2000, 2)
+	g := newRig(t, 2, State{View: 3, LogView: 3}, mine, 22)
+	foreign := 0
+	for range 300 {
+		g.hear(0, 6, Message{Kind: MsgTellHead, Commit: all.id(2000), Head: all.id(2000)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			switch {
+			case m.Staged:
+				if foreign != 1 {
+					t.Errorf("what does not fit was asked for %d times", foreign)
+				}
+				return
+			case m.To == 1 || m.FromOp <= 24:
+				g.hear(int(m.To), 6, Message{Kind: MsgPullRefused, Round: m.Round, FromOp: 25})
+			default:
+				foreign++
+				g.hear(0, 6, Message{Kind: MsgChunk, Round: m.Round, Commit: all.id(2000), Header: all[24]})
+			}
+		}
+	}
+	t.Errorf("asked %d times above the head and never for the chain", foreign)
+}
