@@ -21,9 +21,9 @@ type canary struct {
 
 const (
 	canaryChangeDefault = 3.0
-	canarySamples      = 1_000
-	canaryTimeMax      = 2 * time.Second // a slow disk gives fewer samples
-	canaryFrames       = 100             // checksums of one round of arithmetic: 0.1 to 0.3 ms
+	canarySamples       = 1_000
+	canaryTimeMax       = 2 * time.Second // a slow disk gives fewer samples
+	canaryFrames        = 100             // checksums of one round of arithmetic: 0.1 to 0.3 ms
 )
 
 // canariesIn are the canaries of a run whose folder lies in dir, with the change that a scenario allows. Arithmetic may change by two thirds

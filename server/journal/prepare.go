@@ -5,9 +5,13 @@ import "fmt"
 // zeroBytes is how much of a file one Writev fills with zeros.
 const zeroBytes = 512 << 10
 
-// prepareStepBytes is how much of a new file is filled before a sync. The syncs of the log wait behind
-// what the disk has been given before them, and whoever else needs this core behind the copying.
-const prepareStepBytes = 512 << 10
+// How much of a new file is filled before a sync. The syncs of the log wait behind what the disk has been
+// given before them, and whoever else needs this core behind the copying; where the log grows fast, in a
+// transfer, syncs are what costs.
+const (
+	prepareStepBytes    = 512 << 10
+	prepareStepBytesMax = 4 << 20
+)
 
 // prepareAhead is how many bytes of the next segment are made for each byte that goes to the last one:
 // spread over half of its life, not in one burst in which every replica of a group would fill at once.
@@ -47,7 +51,8 @@ func (l *Log) prepareStep() (bool, error) {
 	if l.preparing != nil {
 		filled = l.preparing.filled
 	}
-	if filled >= l.prepareDue() {
+	due := l.prepareDue()
+	if filled >= due {
 		return false, nil
 	}
 	if free, err := l.fs.FreeBytes(); err == nil && free < uint64(l.segmentBytes-filled) {
@@ -56,7 +61,7 @@ func (l *Log) prepareStep() (bool, error) {
 		}
 		return false, fmt.Errorf("prepare a segment: %w: %d bytes are free", ErrDiskFull, free) // not to fill the rest, again and again
 	}
-	return true, l.fillStep()
+	return true, l.fillStep(due - filled)
 }
 
 // prepareDue returns how much of the next segment should be there by now.
@@ -127,16 +132,16 @@ func (l *Log) takePrepared(first uint64) (File, error) {
 // prepareWhole makes files until there are need whole ones. The caller holds prepareMu.
 func (l *Log) prepareWhole(need int) error {
 	for len(l.prepared) < need {
-		if err := l.fillStep(); err != nil {
+		if err := l.fillStep(prepareStepBytesMax); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fillStep takes the file that is being made one step on, beginning with its creation, and puts it to
-// the whole ones when it is. The caller holds prepareMu.
-func (l *Log) fillStep() error {
+// fillStep takes the file that is being made on by about bytes, beginning with its creation, and puts it
+// to the whole ones when it is. The caller holds prepareMu.
+func (l *Log) fillStep(bytes int64) error {
 	if l.preparing == nil {
 		name := l.freeNextName()
 		f, err := l.fs.Create(name)
@@ -149,7 +154,7 @@ func (l *Log) fillStep() error {
 		l.preparing = &preparedFile{file: f, name: name}
 	}
 	p := l.preparing
-	to := min(p.filled+prepareStepBytes, l.segmentBytes)
+	to := min(p.filled+max(prepareStepBytes, min(bytes, prepareStepBytesMax)), l.segmentBytes)
 	if err := l.zeroFill(p.file, p.filled, to); err != nil {
 		name := p.name
 		if !isFull(err) {
