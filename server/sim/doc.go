@@ -49,7 +49,8 @@
 //   - damage of both copies of a state, of the mark and of ops of one log; of ops in a topic that acknowledges
 //     un-synced writes, and of a replica that loses power before it is repaired;
 //   - a file of ops that is gone where retention trims: once all others have trimmed these ops, nobody can
-//     give them back, and they stay a hole until their owner has trimmed them, too;
+//     give them back, and they stay a hole until their owner has trimmed them, too. Where damage of single
+//     ops leads to the same, the run is counted ("holes forgone") and not judged for that hole;
 //   - read errors of ops that pass, and syncs that lie about what was not damaged;
 //   - several groups in one process.
 package sim

@@ -190,7 +190,7 @@ func (l *Liveness) verdict() (property, why string) {
 	}
 	for i := range c.Nodes {
 		s := &c.Nodes[i].Status
-		if c.connected(i) && (s.State != "normal" || s.Commit.Op != c.Commit || s.Holes > 0) {
+		if c.connected(i) && (s.State != "normal" || s.Commit.Op != c.Commit || s.Holes > 0 && !c.Nodes[i].Forgone) {
 			return "P1", "a connected replica has not reached the group's commit"
 		}
 	}
