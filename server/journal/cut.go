@@ -48,16 +48,15 @@ func (l *Log) mustNotCutBelowStart(op uint64) {
 }
 
 // cut writes and syncs the new mark. Only then may a byte go: damage at or below the old mark would
-// be taken for a hole.
+// be taken for a hole. It is synced also where it is the old one: that may only be written yet, and what
+// it keeps on record must outlast the bytes.
 func (l *Log) cut(op uint64, m Mark) error {
 	if m.Commit.Op > max(op, m.ID.Op) {
 		m.Commit = vsr.ID{}
 	}
-	if m != l.mark {
-		l.mark = m
-		if err := l.saveMarkFile(); err != nil {
-			return l.fail(err)
-		}
+	l.mark = m
+	if err := l.saveMarkFile(); err != nil {
+		return l.fail(err)
 	}
 	l.mu.Lock()
 	l.top = max(op, m.ID.Op)

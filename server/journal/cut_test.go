@@ -10,6 +10,7 @@ import (
 	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
 	"rejoin/server/vsr"
+	"rejoin/server/wire"
 )
 
 // A cut is durable when it returns, wherever it falls, and the log goes on with other ops.
@@ -291,4 +292,24 @@ func TestCutKeepingKeepsTheCommit(t *testing.T) {
 	x.crash()
 	x.wantEnd(40, 40)
 	x.wantHeld(1, 40)
+}
+
+// What a cut keeps on record outlasts a power cut right after it, also where the mark said the same
+// before and was only written yet.
+func TestCutKeepingSyncsTheMarkThatItRestsOn(t *testing.T) {
+	x := newFixture(t)
+	x.appendEmpty(vsr.Header{Kind: vsr.KindRegister, Client: vsr.Client{Hi: 1}, Parent: wire.RootSum(cluster, group), Cluster: cluster, Group: group, View: 1, Op: 1})
+	if _, err := x.log.Sync(); err != nil { // writes the mark; it is synced once a second
+		t.Fatal(err)
+	}
+	if err := x.log.CutKeeping(0, x.frames[0].Header.ID()); err != nil {
+		t.Fatal(err)
+	}
+	x.fs.CrashHard()
+	x.opts.SameBoot = false
+	x.frames = nil
+	x.reopen()
+	if x.rec.Top != 1 {
+		t.Fatalf("top is %d: what was held and is damaged is taken for never held", x.rec.Top)
+	}
 }

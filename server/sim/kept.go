@@ -6,30 +6,31 @@ import "slices"
 // the one that mattered: then its seed is one like any other, and what it found is held by the tests
 // of package vsr, by scripts and by the campaign.
 var kept = []uint64{
-	4,      // P5: committed ops had passed the end of an adopted log
-	28,     // S7: a pull that did not connect dropped vouched-for ops
-	39,     // boot: damage below the last checkpoint of the client table
-	116,    // a full disk held back a vote
-	124,    // S4: a wiped replica took a primary's head for a commit
-	158,    // boot: a cut below damage ended lower than it was asked to
-	165,    // P1: a single node waited for others to forgive it its un-synced writes
-	241,    // P1: a vote whose ops were all damaged named none of them
-	277,    // boot: damage was met only while headers were replayed
-	326,    // S4: wiped was forgotten by a crash before the first state save
-	10394,  // S1: the mark named a commit that the log did not hold yet
-	20254,  // a full disk while a chain was being staged
-	30465,  // boot: a hole that joins another was taken for an old one
-	30638,  // boot: the op of the checkpoint was damaged
-	201,    // S8: a reader was given what a queued cut was about to drop, as committed
-	105249, // S9: a deposed primary called a session evicted that it had not heard of
-	62478,  // P5: an op of the adopted log was damaged, and of an older log_view elsewhere
-	5458,   // P2: a primary could not give what was damaged there, and nobody else was asked
-	43,     // P2: a backup whose disk was behind asked each beat for prepares that it then threw away
-	198,    // P3: a trim that was queued before a transfer began took what it was about to send
-	247,    // P3: a chain was offered whose first segments were just being trimmed
-	83768,  // P2: a hole was asked for again while the disk was slow to write what had come for it
-	49150,  // disk: a frame larger than a segment found no room behind others of its group, and the node fenced itself
-	1017,   // P2: prepares were asked each beat of a primary that had restarted wiped
+	4,             // P5: committed ops had passed the end of an adopted log
+	28,            // S7: a pull that did not connect dropped vouched-for ops
+	39,            // boot: damage below the last checkpoint of the client table
+	116,           // a full disk held back a vote
+	124,           // S4: a wiped replica took a primary's head for a commit
+	158,           // boot: a cut below damage ended lower than it was asked to
+	165,           // P1: a single node waited for others to forgive it its un-synced writes
+	241,           // P1: a vote whose ops were all damaged named none of them
+	277,           // boot: damage was met only while headers were replayed
+	326,           // S4: wiped was forgotten by a crash before the first state save
+	10394,         // S1: the mark named a commit that the log did not hold yet
+	20254,         // a full disk while a chain was being staged
+	30465,         // boot: a hole that joins another was taken for an old one
+	30638,         // boot: the op of the checkpoint was damaged
+	201,           // S8: a reader was given what a queued cut was about to drop, as committed
+	105249,        // S9: a deposed primary called a session evicted that it had not heard of
+	62478,         // P5: an op of the adopted log was damaged, and of an older log_view elsewhere
+	5458,          // P2: a primary could not give what was damaged there, and nobody else was asked
+	43,            // P2: a backup whose disk was behind asked each beat for prepares that it then threw away
+	198,           // P3: a trim that was queued before a transfer began took what it was about to send
+	247,           // P3: a chain was offered whose first segments were just being trimmed
+	83768,         // P2: a hole was asked for again while the disk was slow to write what had come for it
+	49150,         // disk: a frame larger than a segment found no room behind others of its group, and the node fenced itself
+	1017,          // P2: prepares were asked each beat of a primary that had restarted wiped
+	1795994003185, // S7: a cut trusted a mark that was written and not synced
 }
 
 // Kept returns the seeds that every campaign plays again.
