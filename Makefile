@@ -62,11 +62,11 @@ ab: build ## compare the working tree with a revision: make ab REV=main; eight i
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal
 
-sim: ## simulate kept and new seeds for FOR=2m; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
+sim: ## simulate kept and new seeds for FOR=2m, or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
 	@mkdir -p bin
 	go build -cover -coverpkg=$(SIM_COVER) -o bin/bench-sim ./cmd/bench
 	rm -rf bin/sim-coverage && mkdir bin/sim-coverage
-	GOCOVERDIR=bin/sim-coverage bin/bench-sim sim --for $(or $(FOR),2m)
+	GOCOVERDIR=bin/sim-coverage bin/bench-sim sim $(or $(PLAY),--for $(or $(FOR),2m))
 	go tool covdata textfmt -i=bin/sim-coverage -o bin/sim-coverage/profile
 	go test ./server/sim -count=1 -v -run '^TestCampaignCovers$$' -sim.coverage=$(CURDIR)/bin/sim-coverage/profile
 	go test ./server/sim -count=1 -timeout 0 -run '^TestFreshProcesses$$' -sim.same=$(or $(SAME),200)
