@@ -9,6 +9,9 @@ GOBUILD := go build -buildvcs=auto -o
 # tests that have goroutines of their own run there: `make test` runs all of them without it.
 RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
 
+# Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
+LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
+
 .PHONY: help build test check vortex bench bench-full primary-rejoin profile compare ab sim mutants clean
 
 help: ## print the targets
@@ -19,13 +22,14 @@ build: ## build bin/bench
 	$(GOBUILD) $(BENCH) ./cmd/bench
 
 test: build ## unit and golden tests, a short simulation, a 30 s run of a real cluster with kills; under 5 minutes
-	go test ./...
+	go test -skip '^($(LONG)|TestFreshProcesses)$$' ./...
 	$(BENCH) --results bin/test-results run cmd/bench/testdata/make-test.yaml
 
 check: ## gofmt, vet, the race detector on the concurrent packages, and the pages in a browser (skipped without chromium)
 	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 	go vet ./...
+	go test -run '^($(LONG))$$' ./server/sim/...
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
