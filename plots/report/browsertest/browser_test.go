@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,6 +176,9 @@ func waitForColours(t *testing.T, tb *tab, selector chromedp.CSS, least int) {
 	t.Helper()
 	for {
 		shot, err := chromedp.Run(tb.ctx, chromedp.Screenshot(selector))
+		if err != nil && tb.ctx.Err() == nil && strings.Contains(err.Error(), "No node with given id") {
+			continue // the frame was replaced between being found and being drawn
+		}
 		if err != nil {
 			t.Fatalf("wait for %d colours in %s: %v", least, selector, err)
 		}
