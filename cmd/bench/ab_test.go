@@ -149,9 +149,7 @@ func TestABStopsAtTheFirstPair(t *testing.T) {
 // tinyCheckout is a git checkout of testdata/tinybench, whose command is built in a second, with one change that is in no commit.
 func tinyCheckout(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skipf("%v: apt-get install git", err)
-	}
+	needGit(t)
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/tinybench")); err != nil {
 		t.Fatal(err)
@@ -241,10 +239,11 @@ func TestCleanKnowsGroups(t *testing.T) {
 
 // TestInterruptedBuildIsNoRefusal: Ctrl-C while the builds are made is an interruption, not a mistake of the user.
 func TestInterruptedBuildIsNoRefusal(t *testing.T) {
+	needGit(t)
 	checkout := t.TempDir()
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}} {
 		if _, err := git(t.Context(), checkout, args...); err != nil {
-			t.Skipf("needs git: %v", err)
+			t.Fatal(err)
 		}
 	}
 	t.Chdir(checkout)
@@ -253,5 +252,13 @@ func TestInterruptedBuildIsNoRefusal(t *testing.T) {
 	var out bytes.Buffer
 	if code := run(ctx, []string{"ab", "HEAD", "--results", t.TempDir()}, &out, &out); code != results.ExitInterrupted {
 		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
+
+// needGit skips where there is none: bench ab works in a checkout only, and make test needs only Go and make.
+func needGit(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skipf("%v: apt-get install git", err)
 	}
 }

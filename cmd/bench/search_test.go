@@ -13,7 +13,7 @@ import (
 	"rejoin/results"
 )
 
-// capacity makes a step of a log that reaches every rate up to a limit, in 30 s a run.
+// capacity makes a step of a log that reaches every rate up to a limit, in 30 s a run of a fake clock (synctest).
 func capacity(limit int, unreliable func(rate int) bool) func(rate, left int) searchStep {
 	return func(rate, _ int) searchStep {
 		time.Sleep(30 * time.Second)
