@@ -84,12 +84,14 @@ type ReplicaSummary struct {
 	// CaughtUpMs is from the start of its last process to caught up; null if never, or if it was never restarted.
 	CaughtUpMs *float64 `json:"caught_up_ms"`
 	// ReadableMs is from load stop to all acknowledged readable; null if never.
-	ReadableMs       *float64 `json:"readable_ms"`
-	RssAnonMaxBytes  *int64   `json:"rss_anon_max_bytes"`
-	HeadOp           *int64   `json:"head_op"`
-	CommitOp         *int64   `json:"commit_op"`
-	Restarts         int64    `json:"restarts"`
-	UnreadableReason string   `json:"unreadable_reason,omitempty"`
+	ReadableMs      *float64 `json:"readable_ms"`
+	RssAnonMaxBytes *int64   `json:"rss_anon_max_bytes"`
+	// DataBytes is what the node's data directory took on the disk at the end of the quiet phase; null if it has none on this host.
+	DataBytes        *int64 `json:"data_bytes"`
+	HeadOp           *int64 `json:"head_op"`
+	CommitOp         *int64 `json:"commit_op"`
+	Restarts         int64  `json:"restarts"`
+	UnreadableReason string `json:"unreadable_reason,omitempty"`
 }
 
 // KillSummary is one SIGKILL and the return after it.

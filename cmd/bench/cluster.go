@@ -7,19 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/goccy/go-yaml"
-	"golang.org/x/sys/unix"
 
+	"rejoin/loadgen"
+	"rejoin/loadgen/target/builtin"
 	"rejoin/results"
 	"rejoin/server"
 )
@@ -30,14 +25,12 @@ const (
 	topicName   = "bench"
 )
 
-const (
-	exitLimit  = 5 * time.Second // a killed process is gone long before; a stopped one must be by then
-	readyLimit = 30 * time.Second
-)
-
-// cluster is a set of node processes of this run. Each node's process is started, killed, stopped and restarted by its name only here.
+// cluster is our log as a product: nodes of this very binary, driven by the adapter builtin.
 type cluster struct {
+	clusterAsker
+
 	folder results.Folder
+	record *recorder
 	config server.Config
 	// effective is config as JSON in the words of the cluster file, defaults filled in.
 	effective json.RawMessage
@@ -45,38 +38,18 @@ type cluster struct {
 	// fileOf is a node's cluster file. All are the same one, but where something stands between nodes.
 	fileOf func(node int) string
 
-	record  *recorder
-	poll    *poller
-	spawn   *spawner
 	env     []string
 	profile string // mode for `bench node --profile`, or empty
-
-	watchers sync.WaitGroup // one for each process's end, one for each restarted one's port
-
-	closed sync.Once
-
-	mu    sync.Mutex
-	lives []*life
-
-	// surprises are nodes that ended without being told to.
-	surprises []string
-}
-
-// life is a node's present process and what the harness has done to it.
-type life struct {
-	process  *process
-	expected bool // the harness ended it
-	kills    int  // of this node so far, by SIGKILL
-	paused   bool
+	log     *builtin.Target
 }
 
 // newCluster writes cluster.yaml into the run folder.
-func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder, status *results.StatusWriter, profile string) (*cluster, error) {
-	config, text, err := clusterConfig(s, ports)
+func newCluster(r *session, ports []int) (*cluster, error) {
+	config, text, err := clusterConfig(r.scenario, ports)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{folder: folder, config: config, record: record, spawn: newSpawner(), profile: profile, lives: make([]*life, s.Nodes)}
+	c := &cluster{folder: r.folder, record: r.record, config: config, profile: r.profiling.nodeFlag()}
 	c.fileOf = func(int) string { return c.configPath() }
 	if err := os.WriteFile(c.configPath(), text, 0o644); err != nil {
 		return nil, fmt.Errorf("write cluster file: %w", err)
@@ -92,8 +65,9 @@ func newCluster(folder results.Folder, s Scenario, ports []int, record *recorder
 		return nil, fmt.Errorf("draw cluster secret: %w", err)
 	}
 	c.env = []string{envSecret + "=" + hex.EncodeToString(secret)}
-	c.poll = newPoller(status, record, c.clientAddresses(), "")
-	return c, nil
+	c.clusterAsker = newClusterAsker(c.clientAddresses(), "")
+	c.log, err = newBuiltinTarget(r.scenario, c.clientAddresses())
+	return c, err
 }
 
 // clusterConfig is the cluster file of a scenario, as text and as a node reads it. Each node takes three ports.
@@ -132,253 +106,96 @@ func (c *cluster) clientAddresses() []string {
 	return all
 }
 
-// start starts a node's process; it is a restart when the node had one before.
-func (c *cluster) start(node int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := c.lives[node]
-	if before != nil && before.process.alive() {
-		return fmt.Errorf("start %s: its process %d is still there", results.NodeName(node), before.process.pid)
-	}
-	file, err := filepath.Abs(c.fileOf(node)) // whole, so that a later run knows its own old processes
+// prepare has nothing to do: a node formats its directory itself.
+func (c *cluster) prepare(int) error { return nil }
+
+func (c *cluster) program(node int) (program, error) {
+	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("start %s: %w", results.NodeName(node), err)
+		return program{}, fmt.Errorf("find the bench binary: %w", err)
 	}
-	args := []string{"node", "--cluster", file, "--id", fmt.Sprint(node), "--data", c.folder.DataDir(node)}
+	args := []string{"node", "--cluster", c.fileOf(node), "--id", fmt.Sprint(node), "--data", c.folder.DataDir(node)}
 	if c.profile != "" {
 		args = append(args, "--profile", c.profile, "--profile-dir", filepath.Join(c.folder.Profiles(), results.NodeName(node)))
 	}
-	p, err := startProcess(c.spawn, c.folder.Log(node), c.env, args...)
-	if err != nil {
-		return fmt.Errorf("start %s: %w", results.NodeName(node), err)
-	}
-	c.lives[node] = &life{process: p}
-	if before != nil {
-		c.lives[node].kills = before.kills
-	}
-	c.poll.watch(node, p.pid, p.startedNs, before != nil)
-	if before != nil {
-		c.record.write(results.Event{TMonoNs: p.startedNs, Kind: results.KindRestart, Node: results.NodeName(node), Pid: p.pid})
-	}
-	if before != nil {
-		c.watchers.Go(func() { c.awaitPort(node, p) })
-	}
-	l := c.lives[node]
-	c.watchers.Go(func() { c.awaitEnd(node, l) })
-	return nil
+	return program{path: self, args: args, env: c.env, address: c.config.Nodes[node].Dial.Client}, nil
 }
 
-// awaitPort notes when a restarted node's client port opens. It ends with the process at the latest.
-func (c *cluster) awaitPort(node int, p *process) {
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		conn, err := net.DialTimeout("tcp", c.config.Nodes[node].Dial.Client, pollTimeout)
-		if err == nil {
-			conn.Close()
-			c.record.write(results.Event{Kind: results.KindPortOpen, Node: results.NodeName(node), Pid: p.pid})
-			return
-		}
-		select {
-		case <-p.exited:
-			return
-		case <-ticker.C:
+// missing: all nodes answer and agree on a primary before load begins.
+func (c *cluster) missing(_ context.Context, all []results.Status) string {
+	primary, known := primaryOf(all)
+	for i, s := range all {
+		switch {
+		case !s.Up:
+			return s.Node + " does not answer"
+		case !known:
+			return "no node is primary"
+		case s.State != "normal":
+			return fmt.Sprintf("%s is in state %s", s.Node, s.State)
+		case *s.View != *all[primary].View:
+			return fmt.Sprintf("%s is in view %d, the primary in view %d", s.Node, *s.View, *all[primary].View)
+		case i != primary && s.Role != results.RoleBackup:
+			return s.Node + " has no role"
 		}
 	}
+	return ""
 }
 
-// awaitEnd writes the exit of a process, and remembers one that nobody asked for.
-func (c *cluster) awaitEnd(node int, l *life) {
-	<-l.process.exited
-	p := l.process
-	c.poll.gone(node, p.pid)
-	e := results.Event{TMonoNs: p.exitNs, Kind: results.KindExit, Node: results.NodeName(node), Pid: p.pid,
-		WaitStatus: new(int64(p.status)), Detail: p.exitWords()}
-	if p.status.Signaled() {
-		e.Signal = unix.SignalName(p.status.Signal())
-	}
-	c.record.write(e)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !l.expected {
-		c.surprises = append(c.surprises, fmt.Sprintf("%s %s without being told to; its log %s ends: %s",
-			results.NodeName(node), p.exitWords(), c.folder.Log(node), lastLine(c.folder.Log(node))))
-	}
-}
+func (c *cluster) target() loadgen.Target { return c.log }
+func (c *cluster) settings() any          { return c.effective }
 
-// lastLine is the last line of a log, where a node that gave up says why.
-func lastLine(path string) string {
-	const tailBytes = 4 << 10
-	file, err := os.Open(path)
-	if err != nil {
-		return err.Error()
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > tailBytes {
-		if _, err := file.Seek(-tailBytes, io.SeekEnd); err != nil {
-			return err.Error()
-		}
-	}
-	text, err := io.ReadAll(io.LimitReader(file, tailBytes))
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return lines[len(lines)-1]
-}
-
-// kill sends SIGKILL and waits until the process is gone. It is a fault of the run and stands in the events.
-func (c *cluster) kill(ctx context.Context, node int, role string) error {
-	return c.endBy(ctx, node, role, syscall.SIGKILL)
-}
-
-// terminate sends SIGTERM, at which a node closes its files, and waits until the process is gone. It counts among the kills.
-func (c *cluster) terminate(ctx context.Context, node int, role string) error {
-	return c.endBy(ctx, node, role, syscall.SIGTERM)
-}
-
-func (c *cluster) endBy(ctx context.Context, node int, role string, signal syscall.Signal) error {
-	p, err := c.tell(node, func(l *life) error {
-		l.expected = true
-		l.kills++
-		e := results.Event{TMonoNs: monoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid,
-			Signal: unix.SignalName(signal)}
-		if err := l.process.signal(signal); err != nil {
-			return err
-		}
-		c.record.write(e)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("%s to %s: %w", unix.SignalName(signal), results.NodeName(node), err)
-	}
-	return p.awaitExit(ctx, exitLimit)
-}
-
-// wipe removes the data directory of a node that is gone, as a disk that was replaced. What the node recorded of itself is kept beside it.
-func (c *cluster) wipe(node int) error {
-	dir := c.folder.DataDir(node)
-	kept := fmt.Sprintf("%s-events-%d.ndjson", dir, c.killsOf(node))
-	err := os.Rename(filepath.Join(dir, "events.ndjson"), kept)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("keep the events of %s: %w", results.NodeName(node), err)
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("wipe %s: %w", results.NodeName(node), err)
-	}
-	c.record.write(results.Event{Kind: results.KindWipe, Node: results.NodeName(node)})
-	return nil
-}
-
-// end is kill for the verifier's sake: no fault of the run.
-func (c *cluster) end(ctx context.Context, node int) error {
-	p, err := c.tell(node, func(l *life) error {
-		l.expected = true
-		l.kills++
-		return l.process.signal(syscall.SIGKILL)
-	})
-	if err != nil {
-		return fmt.Errorf("end %s: %w", results.NodeName(node), err)
-	}
-	return p.awaitExit(ctx, exitLimit)
-}
-
-// killsOf counts the kills of a node.
-func (c *cluster) killsOf(node int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lives[node] == nil {
-		return 0
-	}
-	return c.lives[node].kills
-}
-
-// pause stops a process by SIGSTOP: it keeps its ports, accepts and never answers.
-func (c *cluster) pause(node int, role string) error {
-	return c.freeze(node, role, true, syscall.SIGSTOP, results.KindPause)
-}
-
-// resume lets it go on.
-func (c *cluster) resume(node int) error {
-	return c.freeze(node, "", false, syscall.SIGCONT, results.KindResume)
-}
-
-func (c *cluster) freeze(node int, role string, paused bool, sig syscall.Signal, kind results.Kind) error {
-	_, err := c.tell(node, func(l *life) error {
-		l.paused = paused
-		c.record.write(results.Event{Kind: kind, Node: results.NodeName(node), Role: role, Pid: l.process.pid, Signal: unix.SignalName(sig)})
-		return l.process.signal(sig)
-	})
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", kind, results.NodeName(node), err)
-	}
-	return nil
-}
-
-var errNoProcess = errors.New("it has no process")
-
-// tell does something to a node's living process.
-func (c *cluster) tell(node int, do func(*life) error) (*process, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	l := c.lives[node]
-	if l == nil || !l.process.alive() {
-		return nil, errNoProcess
-	}
-	return l.process, do(l)
-}
-
-// up lists the nodes that have a process and are not paused.
-func (c *cluster) up() []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var nodes []int
-	for i, l := range c.lives {
-		if l != nil && l.process.alive() && !l.paused {
-			nodes = append(nodes, i)
-		}
-	}
-	return nodes
-}
-
-// ended returns sentences about nodes that ended by themselves.
-func (c *cluster) ended() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]string(nil), c.surprises...)
-}
-
-// close ends every process by SIGTERM, and by SIGKILL if that does not help. It returns when all are gone and says which did not obey. It
-// may be called again.
 func (c *cluster) close() error {
-	var errs []error
-	var living []*life
-	c.mu.Lock()
-	for _, l := range c.lives {
-		if l != nil && l.process.alive() {
-			l.expected = true
-			living = append(living, l)
-		}
+	c.client.CloseIdleConnections()
+	return c.log.Close()
+}
+
+// rounds: every replica by its own address, every replica alone with the others stopped, and the files of all after a SIGKILL.
+func (c *cluster) rounds(s *nodeSystem, verifier *loadgen.Verifier) ([]verifyRound, error) {
+	source, err := offlineSource(c.folder, len(c.config.Nodes), verifier.AckedEnd())
+	if err != nil {
+		return nil, err
 	}
-	c.mu.Unlock()
-	for _, l := range living {
-		_ = l.process.signal(syscall.SIGCONT) // a stopped process takes no SIGTERM
-		_ = l.process.signal(syscall.SIGTERM)
+	rounds := append([]verifyRound{{name: roundLive, source: c.log}}, s.aloneRounds(c.log)...)
+	return append(rounds, verifyRound{name: roundOffline, source: source, prepare: c.endAll(s)}), nil
+}
+
+// endAll ends all nodes without warning. Nodes that are profiled are asked to stop instead: a killed one leaves no profile.
+func (c *cluster) endAll(s *nodeSystem) func(context.Context) (func() error, error) {
+	if c.profile == "" || c.profile == profileFlight {
+		return s.killAll
 	}
-	for _, l := range living {
-		if err := l.process.awaitExit(context.Background(), exitLimit); err == nil {
-			if !l.process.status.Exited() || l.process.status.ExitStatus() != 0 {
-				errs = append(errs, fmt.Errorf("process %d %s at SIGTERM", l.process.pid, l.process.exitWords()))
+	return func(context.Context) (func() error, error) {
+		s.stopPolling()
+		return nil, s.control.close()
+	}
+}
+
+// nodeEvents reads what every node recorded of itself.
+func (c *cluster) nodeEvents(s *nodeSystem) (events []results.Event, problems []string) {
+	base, _ := c.record.base()
+	for i := range c.config.Nodes {
+		path := filepath.Join(c.folder.DataDir(i), "events.ndjson")
+		files, _ := filepath.Glob(c.folder.DataDir(i) + "-events-*.ndjson") // of directories that were wiped
+		damaged := 0
+		for _, file := range append(files, path) {
+			n, err := builtin.ReadEvents(file, base, func(e results.Event) error {
+				events = append(events, e)
+				return nil
+			})
+			damaged += n
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				problems = append(problems, err.Error())
 			}
-			continue
 		}
-		errs = append(errs, fmt.Errorf("process %d ignored SIGTERM for %v and was killed", l.process.pid, exitLimit))
-		_ = l.process.signal(syscall.SIGKILL)
-		if err := l.process.awaitExit(context.Background(), exitLimit); err != nil {
-			errs = append(errs, err)
+		// Each life that was killed may leave one torn line.
+		if lives := s.killsOf(i); damaged > lives {
+			problems = append(problems, fmt.Sprintf("%s holds %d damaged lines, %d kills explain as many", path, damaged, lives))
 		}
 	}
-	c.watchers.Wait()
-	c.closed.Do(c.spawn.close)
-	return errors.Join(errs...)
+	for _, e := range events {
+		if e.Kind == results.KindDropped {
+			problems = append(problems, fmt.Sprintf("%s had no room for some of its events", e.Source))
+		}
+	}
+	return events, problems
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -48,6 +51,30 @@ func writtenOf(pid int) *int64 {
 		}
 	}
 	return nil
+}
+
+// bytesOnDisk is what the files under a directory take on the disk, holes not counted; nil if there is none. A file that goes away meanwhile
+// counts nothing.
+func bytesOnDisk(dir string) *int64 {
+	const block = 512 // of st_blocks, whatever the file system's are
+	var sum *int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			if sum == nil {
+				sum = new(int64)
+			}
+			*sum += stat.Blocks * block
+		}
+		return nil
+	})
+	return sum
 }
 
 // cost is what the run used, for summary.json.

@@ -25,7 +25,7 @@ func (r *session) judgeRun(s *results.Summary) {
 		j.Stuck("%s", sentence)
 	}
 	for _, k := range s.Kills {
-		if k.DownMs != nil && k.CaughtUpMs == nil {
+		if k.DownMs != nil && k.CaughtUpMs == nil && r.tellsProgress(k.Node) {
 			j.Stuck("%s, killed %s, never caught up after its restart", k.Node, atText(k.AtMs))
 		}
 	}
@@ -111,7 +111,7 @@ func (r *session) judgeDemands(s *results.Summary) {
 		r.judgeKill(k, d)
 	}
 	for _, rep := range s.Replicas {
-		if limit := d.ReadableMax; limit > 0 && !r.outcome.Interrupted && r.polled() {
+		if limit := d.ReadableMax; limit > 0 && !r.outcome.Interrupted && r.polled() && r.tellsProgress(rep.Node) {
 			if rep.ReadableMs == nil || *rep.ReadableMs > ms(limit) {
 				j.Missed("%s held everything %s after %s, the scenario demands %v", rep.Node, msText(rep.ReadableMs), r.readableSince(s, rep.Node), limit)
 			}
@@ -165,6 +165,16 @@ func (r *session) withQuorumMs(beginMs, lengthMs *float64) float64 {
 }
 
 // polled says whether nodes were asked for their status: the memory target has none to ask.
-func (r *session) polled() bool { return r.scenario.Target == targetBuiltin }
+func (r *session) polled() bool { return r.scenario.kind().ports > 0 }
+
+// tellsProgress says whether a node shows how far it is. Of one that answers and does not show it nothing can be judged: no data.
+func (r *session) tellsProgress(node string) bool {
+	for _, s := range r.finalStatus {
+		if s.Node == node {
+			return !s.Up || s.CommitOp != nil
+		}
+	}
+	return true
+}
 
 func ms(d duration) float64 { return float64(d) / 1e6 }

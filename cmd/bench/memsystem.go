@@ -56,6 +56,7 @@ func (m *memorySystem) target() loadgen.Target      { return m.log }
 func (m *memorySystem) catchingUp() []string        { return nil }
 func (m *memorySystem) surprises() []string         { return nil }
 func (m *memorySystem) rssMaxOf(int) *int64         { return nil }
+func (m *memorySystem) dataBytesOf(int) *int64      { return nil }
 func (m *memorySystem) settings() any               { return map[string]int{"replicas": m.nodes} }
 
 func (m *memorySystem) nodeEvents() ([]results.Event, []string) { return nil, nil }

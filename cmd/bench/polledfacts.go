@@ -96,7 +96,7 @@ func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
 			return facts, fmt.Errorf("read status samples: %w", err)
 		}
 		facts.cost.Add(s)
-		if !s.Up || s.View == nil || s.CommitOp == nil {
+		if !s.Up || s.CommitOp == nil {
 			continue
 		}
 		shown = max(shown, *s.CommitOp)
@@ -106,7 +106,7 @@ func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
 			}
 		}
 		inRun := s.TNs >= 0 && (r.quietEndNs == 0 || s.TNs <= r.quietEndNs)
-		if inRun && s.Role == results.RolePrimary && *s.View != r.firstView {
+		if inRun && s.Role == results.RolePrimary && s.View != nil && *s.View != r.firstView {
 			facts.views[*s.View] = true
 		}
 		from := r.readableFrom(s.Node, timeline.Kills)
@@ -116,9 +116,9 @@ func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
 	}
 }
 
-// viewOf is the view of the primary.
+// viewOf is the view of the primary; 0 where there is none, or none that is numbered.
 func viewOf(all []results.Status) int64 {
-	if primary, known := primaryOf(all); known {
+	if primary, known := primaryOf(all); known && all[primary].View != nil {
 		return *all[primary].View
 	}
 	return 0

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -13,22 +10,27 @@ import (
 	"time"
 
 	"rejoin/results"
-	"rejoin/server/api"
 )
 
 const (
 	pollInterval = 20 * time.Millisecond
 	pollTimeout  = 250 * time.Millisecond // a stopped node accepts and never answers
 	rssInterval  = time.Second
-	pollBytesMax = 1 << 20
 )
 
-// poller asks every node for its status, each by its own client address and in its own goroutine, so that a dead or stopped node delays no
-// other. It writes the samples and judges when a restarted node has caught up.
+// asker asks one node, by its own address, what it says of itself. What the system does not tell is nil in the answer: no data. An error
+// means that the node gave no answer.
+type asker interface {
+	ask(ctx context.Context, node int) (results.Status, error)
+}
+
+// poller asks every node for its status, each in its own goroutine, so that a dead or stopped node delays no other. It writes the samples and
+// judges when a restarted node has caught up.
 type poller struct {
 	out    *results.StatusWriter
 	record *recorder
-	client *http.Client
+	asker  asker
+	every  time.Duration
 	nodes  []*polled
 
 	mu      sync.Mutex
@@ -39,8 +41,6 @@ type poller struct {
 // polled is one node as the poller sees it. Fields below mu belong to the poller's mutex.
 type polled struct {
 	id     int
-	url    string
-	token  string
 	last   results.Status
 	pid    int // 0: no process
 	life   *watchedLife
@@ -53,10 +53,10 @@ type watchedLife struct {
 	answered, roleKnown, caughtUp bool
 }
 
-func newPoller(out *results.StatusWriter, record *recorder, addresses []string, token string) *poller {
-	p := &poller{out: out, record: record, client: &http.Client{Timeout: pollTimeout}}
-	for id, address := range addresses {
-		p.nodes = append(p.nodes, &polled{id: id, url: "http://" + address + "/v1/cluster", token: token})
+func newPoller(out *results.StatusWriter, record *recorder, nodes int, asker asker) *poller {
+	p := &poller{out: out, record: record, asker: asker, every: pollInterval}
+	for id := range nodes {
+		p.nodes = append(p.nodes, &polled{id: id})
 	}
 	return p
 }
@@ -68,20 +68,18 @@ func (p *poller) run(ctx context.Context) {
 		wait.Go(func() { p.pollNode(ctx, n) })
 	}
 	wait.Wait()
-	p.client.CloseIdleConnections()
 }
 
 func (p *poller) pollNode(ctx context.Context, n *polled) {
-	ticker := time.NewTicker(pollInterval)
+	ticker := time.NewTicker(p.every)
 	defer ticker.Stop()
 	var rssAt time.Time
 	for {
-		status, err := p.ask(ctx, n)
+		sample := p.ask(ctx, n)
 		atNs := monoNow()
 		if ctx.Err() != nil {
 			return
 		}
-		sample := sampleOf(n.id, status, err)
 		if time.Since(rssAt) >= rssInterval {
 			rssAt = time.Now()
 			sampleProcess(&sample, p.pidOf(n))
@@ -95,55 +93,15 @@ func (p *poller) pollNode(ctx context.Context, n *polled) {
 	}
 }
 
-// ask reads what a node says of itself.
-func (p *poller) ask(ctx context.Context, n *polled) (api.NodeStatus, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url, nil)
+// ask makes a sample of what a node says; one that gives no answer is not up.
+func (p *poller) ask(ctx context.Context, n *polled) results.Status {
+	limited, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	sample, err := p.asker.ask(limited, n.id)
 	if err != nil {
-		return api.NodeStatus{}, err
+		sample = results.Status{}
 	}
-	if n.token != "" {
-		request.Header.Set("Authorization", "Bearer "+n.token)
-	}
-	response, err := p.client.Do(request)
-	if err != nil {
-		return api.NodeStatus{}, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, pollBytesMax))
-	if err != nil {
-		return api.NodeStatus{}, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return api.NodeStatus{}, fmt.Errorf("status %d", response.StatusCode)
-	}
-	var cluster api.ClusterStatus
-	if err := json.Unmarshal(body, &cluster); err != nil {
-		return api.NodeStatus{}, err
-	}
-	for _, s := range cluster.Nodes {
-		if s.Node == n.id && cluster.Node == n.id {
-			return s, nil
-		}
-	}
-	return api.NodeStatus{}, fmt.Errorf("node %d answered at the address of node %d", cluster.Node, n.id)
-}
-
-// sampleOf sums the ops of all partitions; role, view and state are those of the first.
-func sampleOf(id int, s api.NodeStatus, err error) results.Status {
-	sample := results.Status{Node: results.NodeName(id)}
-	if err != nil || len(s.Partitions) == 0 {
-		return sample
-	}
-	var head, commit, known int64
-	for _, part := range s.Partitions {
-		head += int64(part.Head)
-		commit += int64(part.Commit)
-		known += int64(part.KnownCommit)
-	}
-	first := s.Partitions[0]
-	sample.Up = true
-	sample.Role, sample.State = string(first.Role), string(first.State)
-	sample.View, sample.HeadOp, sample.CommitOp, sample.KnownCommit = new(int64(first.View)), &head, &commit, &known
+	sample.Node, sample.Up = results.NodeName(n.id), err == nil
 	return sample
 }
 
@@ -234,7 +192,8 @@ func (p *poller) catchingUp() []string {
 	defer p.mu.Unlock()
 	var names []string
 	for _, n := range p.nodes {
-		if n.life != nil && !n.life.caughtUp {
+		tellsNothing := n.last.Up && n.last.CommitOp == nil // then nobody will ever know
+		if n.life != nil && !n.life.caughtUp && !tellsNothing {
 			names = append(names, results.NodeName(n.id))
 		}
 	}

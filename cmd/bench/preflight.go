@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,13 +33,11 @@ func (r *session) preflight(context.Context) error {
 	for _, w := range r.run.Found.Warnings() {
 		r.warn("%s", w)
 	}
-	if r.scenario.Target == targetMemory {
-		m, err := newMemorySystem(r.scenario, r.record)
-		if err != nil {
-			return err
-		}
-		r.system = m
-		return nil
+	kind := r.scenario.kind()
+	var err error
+	if kind.ports == 0 {
+		r.system, err = kind.open(r, nil)
+		return err
 	}
 	if err := raiseOpenFiles(); err != nil {
 		return err
@@ -49,14 +48,13 @@ func (r *session) preflight(context.Context) error {
 	for _, w := range oldNodes(r.folder) {
 		r.warn("%s", w)
 	}
-	var err error
-	if r.ports, err = reservePorts(3 * r.scenario.Nodes); err != nil {
+	if r.ports, err = reservePorts(kind.ports * r.scenario.Nodes); err != nil {
 		return err
 	}
 	ports := r.ports.numbers
 	r.say.line("preflight: %d cores, %s free on %s, ports %d to %d", r.run.Found.Cores, bytesText(r.run.Found.DiskFreeBytes),
 		r.run.Found.FileSystem, ports[0], ports[len(ports)-1])
-	r.system, err = newBuiltinSystem(r, ports)
+	r.system, err = kind.open(r, ports)
 	return err
 }
 
@@ -66,7 +64,7 @@ func (s Scenario) diskNeeded() int64 {
 	if s.Overload {
 		batches = min(batches, 15_000*time.Duration(s.Duration).Seconds()) // beyond any disk's rate here
 	}
-	frames := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost())) * float64(s.Nodes)
+	frames := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost())) * float64(s.Nodes) * s.kind().diskFactor
 	return int64(frames) + int64(s.Nodes)*diskSlack*max(s.Cluster.SegmentBytes, 64<<20) + diskSlackBytes
 }
 
@@ -111,6 +109,9 @@ func raiseOpenFiles() error {
 	return nil
 }
 
+// markOfRun is in the environment of every node process that a run starts: whose it is, as the absolute path of the run's folder.
+const markOfRun = "REJOIN_RUN"
+
 // oldNodes looks for node processes of runs under the same results folder. Orphans are ended, by their own pid and only if they are ours
 // beyond doubt; nodes of a run that goes on are reported.
 func oldNodes(folder results.Folder) []string {
@@ -139,14 +140,15 @@ func oldNodes(folder results.Folder) []string {
 	return sentences
 }
 
-// isNodeUnder tells a process by its command line: bench node --cluster FILE, with FILE in a run folder under root.
+// isNodeUnder tells a process by its environment: the mark that crew gave it names a run folder under root.
 func isNodeUnder(pid int, root string) bool {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return false
 	}
-	args := strings.Split(string(line), "\x00")
-	return len(args) > 3 && args[1] == "node" && args[2] == "--cluster" && strings.HasPrefix(args[3], root+"/")
+	return slices.ContainsFunc(strings.Split(string(text), "\x00"), func(setting string) bool {
+		return strings.HasPrefix(setting, markOfRun+"="+root+"/")
+	})
 }
 
 // parentOf is the parent's pid, -1 if the process is gone.

@@ -34,19 +34,15 @@ func monoNow() int64 {
 
 // startProcess starts a node whose output goes straight to a log file, in a process group of its own, so that a Ctrl-C at the terminal
 // reaches the harness alone, and tied to the harness's life.
-func startProcess(s *spawner, logPath string, env []string, args ...string) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the bench binary: %w", err)
-	}
+func startProcess(s *spawner, logPath, mark string, how program) (*process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open node log: %w", err)
 	}
 	defer log.Close() // the child has its own
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(how.path, how.args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), markOfRun+"="+mark), how.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p := &process{cmd: cmd, startedNs: monoNow(), exited: make(chan struct{})}
 	if err := s.start(cmd); err != nil {

@@ -16,14 +16,6 @@ type profiled interface {
 	adminPlanes() []profiles.NodeAddress
 }
 
-func (c *cluster) adminPlanes() []profiles.NodeAddress {
-	var all []profiles.NodeAddress
-	for i, n := range c.config.Nodes {
-		all = append(all, profiles.NodeAddress{Name: results.NodeName(i), Admin: n.Dial.Admin})
-	}
-	return all
-}
-
 // profiler takes the profiles of a run by phase: windows of this process and of the nodes, beside the load. Nothing is read, merged or drawn
 // before the load has ended.
 type profiler struct {

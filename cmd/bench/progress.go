@@ -188,7 +188,7 @@ func (r *session) newView(step string) *liveView {
 	v := &liveView{Step: step, Run: r.folder.Name(), Scenario: r.scenario.Name, Target: r.scenario.Target, Nodes: []liveNode{}, Faults: []string{}}
 	if r.transfers == nil {
 		frame := 0.0
-		if r.scenario.payloadBytesMost() == r.scenario.PayloadBytes {
+		if r.scenario.kind().own && r.scenario.payloadBytesMost() == r.scenario.PayloadBytes {
 			frame = float64(frameBytesOf(r.scenario.BatchMessages, r.scenario.PayloadBytes))
 		}
 		r.transfers = newTransferWatch(frame)

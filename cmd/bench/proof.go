@@ -143,8 +143,11 @@ func (r *session) limitsOf() []string {
 			"and whoever needs a core takes it from the others.", found.Cores),
 	}
 	switch {
-	case r.scenario.Target == targetMemory:
+	case r.scenario.kind().ports == 0:
 		limits = append(limits, "The memory target stores nothing on any disk: the run tries the harness, not a log.")
+	case !r.scenario.kind().own:
+		limits = append(limits, "What an acknowledgement promises is the target's guarantee: "+r.run.Asked.Guarantee+". Targets that promise different things "+
+			"are not ranked by speed alone.")
 	case r.scenario.Durability == durabilityReplicated:
 		limits = append(limits, "Durability is \"replicated\": an acknowledged batch is written on a quorum and not yet synced. A SIGKILL does not lose it, "+
 			"a power cut of a quorum does.")
@@ -157,9 +160,12 @@ func (r *session) limitsOf() []string {
 
 // headerText is one line about durability and where the data lies, before the load.
 func (r *session) headerText() string {
-	if r.scenario.Target == targetMemory {
+	if r.scenario.kind().ports == 0 {
 		return "all is kept in this process and gone with it; this tries the harness and says nothing about a log"
 	}
 	f := &r.run.Found
+	if !r.scenario.kind().own {
+		return fmt.Sprintf("data on %s (%s); SIGKILL loses no page cache, so this says nothing about power cuts", f.FileSystem, f.DataDir)
+	}
 	return fmt.Sprintf("durability %s; data on %s (%s); SIGKILL loses no page cache, so this says nothing about power cuts", r.scenario.Durability, f.FileSystem, f.DataDir)
 }

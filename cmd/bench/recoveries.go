@@ -22,7 +22,7 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 	for i := range timeline.Kills {
 		kill := killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs)
 		kill.Recovery = sources.recoveryOf(i)
-		if r.polled() {
+		if r.scenario.kind().own { // others do not tell their side
 			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery, seen.returns[i].addedOps)...)
 		}
 		s.Kills = append(s.Kills, kill)
@@ -75,7 +75,7 @@ func (r *session) viewChanges(events []results.Event, seen map[int64]bool) int64
 		}
 	}
 	delete(told, r.firstView)
-	if len(seen) != len(told) && r.scenario.Target == targetBuiltin {
+	if len(seen) != len(told) && r.scenario.kind().own {
 		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: whatViewChanges, Unit: "count",
 			Server: new(float64(len(told))), Outside: new(float64(len(seen)))})
 	}

@@ -22,8 +22,8 @@ func (s Scenario) validate() error {
 	switch {
 	case !isScenarioName(s.Name):
 		return refuseField("name", "%q is no name for a run folder; use 1 to %d of a-z A-Z 0-9 _ - .", s.Name, nameBytesMax)
-	case s.Target != targetBuiltin && s.Target != targetMemory:
-		return refuseField("target", "%q is unknown; there are %s and %s", s.Target, targetBuiltin, targetMemory)
+	case s.kind().name == "":
+		return refuseField("target", "%q is unknown; there are %s", s.Target, targetNames())
 	case s.Nodes != 1 && s.Nodes != 3 && s.Nodes != 5:
 		return refuseField("nodes", "%d; a cluster has 1, 3 or 5", s.Nodes)
 	case s.Producers < 1 || s.Producers > producersMax:
@@ -39,7 +39,7 @@ func (s Scenario) validate() error {
 	case s.FirstAddress != "" && s.FirstAddress != nodeBackup:
 		return refuseField("first_address", "%q; leave it out or say backup", s.FirstAddress)
 	case s.Plant != "" && s.Target != targetMemory:
-		return refuseField("plant", "it works with target %s only; our server has no fault to switch on", targetMemory)
+		return refuseField("plant", "it works with target %s only; a real server has no fault to switch on", targetMemory)
 	case s.Durability != server.DurabilityPersisted && s.Durability != server.DurabilityReplicated:
 		return refuseField("durability", "%q; pass %s or %s", s.Durability, server.DurabilityPersisted, server.DurabilityReplicated)
 	}
@@ -80,7 +80,7 @@ func isScenarioName(name string) bool {
 
 // validateCluster lets the server judge its own settings before anything is started.
 func (s Scenario) validateCluster() error {
-	if s.Target != targetBuiltin {
+	if !s.kind().own {
 		return nil
 	}
 	if given, needed := s.Cluster.ClientConnections, s.connections(); given > 0 && given < needed {
@@ -131,8 +131,8 @@ func (s Scenario) validateDemands() error {
 	if x := d.ExtraViewChangesMax; x != nil && *x < 0 {
 		return refuseField("demands.extra_view_changes_max", "%d is negative; pass 0 or more", *x)
 	}
-	if s.Target == targetMemory && d.RepairOpsMin+d.TransferOpsMin > 0 {
-		return refuseField("demands", "target %s repairs and transfers nothing; leave repair_ops_min and transfer_ops_min out", targetMemory)
+	if !s.kind().own && d.RepairOpsMin+d.TransferOpsMin > 0 {
+		return refuseField("demands", "target %s %s; leave repair_ops_min and transfer_ops_min out", s.Target, s.kind().whyNoRepairs())
 	}
 	return nil
 }

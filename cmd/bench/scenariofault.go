@@ -94,8 +94,8 @@ func (f Fault) validate(s Scenario) error {
 	case !f.At.Before && f.At.After >= time.Duration(s.Duration):
 		return refuseField("at", "%v lies behind the load of %v", f.At.After, s.Duration)
 	}
-	if f.Wipe != "" && s.Target == targetMemory {
-		return refuseField(faultWipe, "target %s has no data directory", targetMemory)
+	if f.Wipe != "" && s.kind().ports == 0 {
+		return refuseField(faultWipe, "target %s has no data directory", s.Target)
 	}
 	if f.Wipe != "" && s.Nodes < 3 {
 		return refuseField(faultWipe, "with one node all that was acknowledged is gone; pass three or five nodes")

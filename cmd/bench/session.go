@@ -55,6 +55,7 @@ type session struct {
 
 	quietEndNs  int64            // since run start; 0 until then
 	finalStatus []results.Status // at the end of the quiet phase
+	dataBytes   []*int64         // of each node's data directory then
 	verified    *loadgen.Report
 	ackedEnd    uint64 // offset after the last acknowledged message
 	verifyTimes []verifyTime
@@ -242,6 +243,9 @@ func (r *session) quiet(ctx context.Context) error {
 		if now >= atMost || now >= atLeast && waiting == "" {
 			r.quietEndNs = now - r.run.StartMonoNs
 			r.finalStatus = r.system.status()
+			for i := range r.finalStatus {
+				r.dataBytes = append(r.dataBytes, r.system.dataBytesOf(i))
+			}
 			r.record.write(results.Event{TMonoNs: now, Kind: results.KindQuietEnd, Detail: waiting})
 			if waiting != "" {
 				r.judge.Stuck("%v after the load had stopped, %s", time.Duration(r.scenario.QuietMax), waiting)
@@ -272,10 +276,14 @@ func (r *session) notAlike() string {
 		if !s.Up {
 			return s.Node + " did not answer"
 		}
-		highest = max(highest, *s.HeadOp, *s.CommitOp)
+		for _, op := range []*int64{s.HeadOp, s.CommitOp} {
+			if op != nil {
+				highest = max(highest, *op)
+			}
+		}
 	}
 	for _, s := range all {
-		if *s.CommitOp < highest {
+		if s.CommitOp != nil && *s.CommitOp < highest {
 			return fmt.Sprintf("%s had committed op %d of %d", s.Node, *s.CommitOp, highest)
 		}
 	}

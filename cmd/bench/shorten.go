@@ -90,8 +90,8 @@ func (s *Scenario) dropUnreachable() (leftOut []string) {
 		}
 		floor.clear()
 		why := "what is left of the faults and the load does not reach it"
-		if s.Target == targetMemory && strings.HasSuffix(floor.name, "_ops_min") {
-			why = "target " + targetMemory + " repairs and transfers nothing"
+		if !s.kind().own && strings.HasSuffix(floor.name, "_ops_min") {
+			why = "target " + s.Target + " " + s.kind().whyNoRepairs()
 		}
 		leftOut = append(leftOut, fmt.Sprintf("%s: %d: %s", floor.name, floor.want, why))
 	}
@@ -123,7 +123,7 @@ func (s *Scenario) reach() reachable {
 		if f.node() != nodePrimary {
 			r.backups++
 		}
-		if s.Target == targetMemory || f.end().Never {
+		if !s.kind().own || f.end().Never {
 			continue
 		}
 		from := f.At.After

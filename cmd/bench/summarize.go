@@ -78,7 +78,7 @@ func (r *session) frameBytes(sum *results.Summary) int64 {
 	if s.payloadBytesMost() > s.PayloadBytes && sum.AckedBatches > 0 {
 		payload = r.outcome.AckedPayloadBytes / sum.AckedBatches
 	}
-	if s.Target != targetBuiltin {
+	if !s.kind().own {
 		return payload
 	}
 	return payload + frameBytesOf(s.BatchMessages, 0)
@@ -186,6 +186,9 @@ func (r *session) describeReplicas(s *results.Summary, timeline results.Timeline
 		rep := results.ReplicaSummary{Node: results.NodeName(i), RssAnonMaxBytes: r.system.rssMaxOf(i), ReadableMs: seen.readableMs[results.NodeName(i)]}
 		if i < len(final) {
 			rep.HeadOp, rep.CommitOp = final[i].HeadOp, final[i].CommitOp
+		}
+		if i < len(r.dataBytes) {
+			rep.DataBytes = r.dataBytes[i]
 		}
 		for _, k := range timeline.Kills {
 			if k.Node != rep.Node || k.RestartNs == nil {

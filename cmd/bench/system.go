@@ -42,6 +42,9 @@ type system interface {
 
 	rssMaxOf(node int) *int64
 
+	// dataBytesOf is what a node's data directory takes on the disk now, nil if it has none here.
+	dataBytesOf(node int) *int64
+
 	// settings are the target's effective settings, for run.json.
 	settings() any
 
@@ -62,14 +65,20 @@ const (
 	roundLive    = "live"    // every replica by its own address
 	roundAlone   = "alone"   // one replica while the others are stopped
 	roundOffline = "offline" // the files of dead nodes
+	roundRestart = "restart" // every replica by its own address, after all were killed and started again
 )
 
-// primaryOf is the node that calls itself primary of the highest view; false if none does.
+// primaryOf is the node that calls itself primary of the highest view; false if none does. A system that numbers no views has one primary, or
+// two for a moment, of which the first counts.
 func primaryOf(all []results.Status) (int, bool) {
-	best, view := -1, int64(-1)
+	best, highest := -1, int64(-1)
 	for i, s := range all {
-		if s.Up && s.Role == results.RolePrimary && s.View != nil && *s.View > view {
-			best, view = i, *s.View
+		view := int64(0)
+		if s.View != nil {
+			view = *s.View
+		}
+		if s.Up && s.Role == results.RolePrimary && view > highest {
+			best, highest = i, view
 		}
 	}
 	return best, best >= 0

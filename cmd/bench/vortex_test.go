@@ -61,6 +61,7 @@ func vortexScenario(seed uint64, d time.Duration) Scenario {
 // vortex is a cluster with a proxy on each way.
 type vortex struct {
 	session *session
+	nodes   *nodeSystem
 	cluster *cluster
 	links   [][]*faultproxy.Proxy // links[i][j]: what i dials to reach j
 	clients []*faultproxy.Proxy
@@ -91,7 +92,8 @@ func newVortex(t *testing.T, seed uint64) *vortex {
 	ports := r.ports.numbers
 	r.system, err = newBuiltinSystem(r, ports[:3*n])
 	must(err)
-	v := &vortex{session: r, cluster: r.system.(*builtinSystem).cluster}
+	made := r.system.(*builtinSystem)
+	v := &vortex{session: r, nodes: made.nodeSystem, cluster: made.cluster}
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil {
 			t.Errorf("stop: %v", err)
@@ -150,9 +152,9 @@ func (v *vortex) interpose(ports []int) error {
 	}
 	v.cluster.fileOf = v.fileOf
 	// Producers go through the proxies, the poller straight: what it says must be true.
-	v.cluster.poll = newPoller(v.session.status, v.session.record, listen, "")
-	system, err := newBuiltinTarget(v.session.scenario, v.cluster.clientAddresses())
-	v.session.system.(*builtinSystem).log = system
+	v.cluster.clusterAsker = newClusterAsker(listen, "")
+	var err error
+	v.cluster.log, err = newBuiltinTarget(v.session.scenario, v.cluster.clientAddresses())
 	return err
 }
 

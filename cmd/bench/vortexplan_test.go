@@ -135,10 +135,10 @@ func (p *vortexPlan) kill() (func() error, string, string) {
 	if !free {
 		return nil, "", ""
 	}
-	if err := p.v.cluster.kill(context.Background(), node, roleOf(p.v.cluster.poll.view(), node)); err != nil {
+	if err := p.v.nodes.kill(context.Background(), node, roleOf(p.v.nodes.status(), node)); err != nil {
 		return nil, fmt.Sprintf("kill %s: %v", hand, err), ""
 	}
-	return func() error { return p.v.cluster.start(node) }, "kill " + hand, hand
+	return func() error { return p.v.nodes.restart(node) }, "kill " + hand, hand
 }
 
 func (p *vortexPlan) stop() (func() error, string, string) {
@@ -146,10 +146,10 @@ func (p *vortexPlan) stop() (func() error, string, string) {
 	if !free {
 		return nil, "", ""
 	}
-	if err := p.v.cluster.pause(node, ""); err != nil {
+	if err := p.v.nodes.pause(node, ""); err != nil {
 		return nil, fmt.Sprintf("stop %s: %v", hand, err), ""
 	}
-	return func() error { return p.v.cluster.resume(node) }, "stop " + hand, hand
+	return func() error { return p.v.nodes.resume(node) }, "stop " + hand, hand
 }
 
 // way is what one node says to another: on the connections that it dialled and on those of the other.
