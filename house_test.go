@@ -139,6 +139,7 @@ var mayImport = map[string][]string{
 	"loadgen/targettest":       {"loadgen"},
 	"loadgen/target/memory":    {"loadgen"},
 	"loadgen/target/builtin":   {"loadgen", "results", "server/wire", "server/vsr"},
+	"loadgen/target/kafka":     {"loadgen"},
 }
 
 // mayImportInTests widens mayImport for files that end in _test.go.
@@ -148,6 +149,7 @@ var mayImportInTests = map[string][]string{
 	"loadgen":                  {"loadgen/target/memory"},
 	"loadgen/target/memory":    {"loadgen/targettest"},
 	"loadgen/target/builtin":   {"loadgen/targettest"},
+	"loadgen/target/kafka":     {"loadgen/targettest"},
 	"server/journal":           {"server/journal/faultfs"},
 	"server/partition":         {"server/journal/faultfs"},
 }
