@@ -32,50 +32,87 @@ const (
 	outputVerdict  = "verdict"
 )
 
-// outputQueue is how many lines wait for a slow reader; what comes beyond is counted and left out, because a run waits for nobody.
+// outputQueue is how many lines wait for a slow reader; what comes beyond is counted and left out, because a run under way waits
+// for nobody.
 const outputQueue = 8192
 
-// eventsOutput writes lines for programs.
+// eventsOutput writes lines for programs. The verdict has a place of its own behind the queue, so that a full one cannot cost it.
 type eventsOutput struct {
+	queue chan []byte
+	done  chan struct{} // closed when nothing more will be written
+
 	mu      sync.Mutex
-	queue   chan []byte
-	done    chan struct{}
 	dropped int64
 	viewAt  time.Time
 	closed  bool
+	hurry   bool        // the reader had its time: what is queued is dropped
+	last    *outputLine // the verdict, which ends the lines; nil while there is none
 }
 
 func newEventsOutput(out io.Writer) *eventsOutput {
 	o := &eventsOutput{queue: make(chan []byte, outputQueue), done: make(chan struct{})}
-	go func() {
-		defer close(o.done)
-		failed := false
-		for line := range o.queue {
-			if !failed {
-				_, err := out.Write(line)
-				failed = err != nil // nobody reads any more; the run goes on
-			}
-		}
-	}()
+	go o.write(out)
 	return o
+}
+
+// write ends when close has been called or nobody reads any more; the run goes on in either case.
+func (o *eventsOutput) write(out io.Writer) {
+	defer close(o.done)
+	for line := range o.queue {
+		if o.skip() {
+			continue
+		}
+		if _, err := out.Write(line); err != nil {
+			return
+		}
+	}
+	if line := o.lastLine(); line != nil {
+		_, _ = out.Write(line)
+	}
+}
+
+// skip counts a line that comes too late for a slow reader.
+func (o *eventsOutput) skip() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hurry {
+		o.dropped++
+	}
+	return o.hurry
+}
+
+// lastLine is the verdict with what was dropped before it, up to now.
+func (o *eventsOutput) lastLine() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last == nil {
+		return nil
+	}
+	o.last.DroppedLines = o.dropped
+	return o.last.spelled()
+}
+
+func (l outputLine) spelled() []byte {
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic("bench: an output line cannot be spelled: " + err.Error())
+	}
+	return append(text, '\n')
 }
 
 func (o *eventsOutput) put(l outputLine) {
 	l.SchemaVersion, l.TMonoNs = outputSchemaVersion, monoNow()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
+	switch {
+	case o.closed || o.last != nil: // the verdict is the last line
+		return
+	case l.Type == outputVerdict:
+		o.last = &l
 		return
 	}
-	if l.Type == outputVerdict {
-		l.DroppedLines = o.dropped
-	}
-	text, err := json.Marshal(l)
-	if err != nil {
-		panic("bench: an output line cannot be spelled: " + err.Error())
-	}
 	select {
-	case o.queue <- append(text, '\n'):
+	case o.queue <- l.spelled():
 	default:
 		o.dropped++
 	}
@@ -101,17 +138,32 @@ func (o *eventsOutput) view(v *liveView) {
 	}
 }
 
-// outputCloseLimit is how long the end of a run waits for a reader that does not take the rest.
+// outputCloseLimit is how long the end of a run waits for a reader that does not take the lines before the verdict.
 const outputCloseLimit = 5 * time.Second
 
-// close writes what waits.
-func (o *eventsOutput) close() {
+// close writes what waits. A reader that is too slow for it loses lines, but not the verdict: close waits for it until the reader takes it or
+// goes, or a person interrupts; after an interrupt only as long again.
+func (o *eventsOutput) close(interrupted <-chan struct{}, say func(text string)) {
 	o.mu.Lock()
 	if !o.closed {
 		o.closed = true
 		close(o.queue)
 	}
 	o.mu.Unlock()
+	select {
+	case <-o.done:
+		return
+	case <-time.After(outputCloseLimit):
+	}
+	o.mu.Lock()
+	o.hurry = true
+	o.mu.Unlock()
+	say("the reader of --json has taken nothing for a while; waiting until it takes the verdict (Ctrl-C ends)")
+	select {
+	case <-o.done:
+		return
+	case <-interrupted:
+	}
 	select {
 	case <-o.done:
 	case <-time.After(outputCloseLimit):

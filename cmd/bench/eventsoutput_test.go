@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rejoin/results"
@@ -73,6 +74,62 @@ func TestJSONOutputNeverWaits(t *testing.T) {
 		t.Errorf("%d lines were dropped", o.dropped)
 	}
 	reader.Close() // nobody will ever read: the run ends all the same
-	o.close()
+	o.close(nil, func(text string) { t.Errorf("waited: %s", text) })
 	o.message("after the end")
+}
+
+// TestJSONVerdictIsNeverDropped: a reader that takes nothing until long after the end still gets the verdict, as the last line, and the number of
+// lines that it missed.
+func TestJSONVerdictIsNeverDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		o := newEventsOutput(writer)
+		const told = outputQueue + 500
+		for range told {
+			o.event(results.Event{Kind: results.KindKill})
+		}
+		o.verdict(runVerdict{Verdict: results.Fail, ExitCode: results.ExitLoss, Reasons: []string{"3 batches lost"}})
+		o.message("behind the verdict")
+		said := 0
+		go func() {
+			o.close(t.Context().Done(), func(string) { said++ })
+			writer.Close()
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		lines := 0
+		var last outputLine
+		for decoder := json.NewDecoder(reader); ; lines++ {
+			var l outputLine
+			if err := decoder.Decode(&l); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			last = l
+		}
+		if last.Type != outputVerdict || last.Verdict.ExitCode != results.ExitLoss {
+			t.Fatalf("the last of %d lines is %+v", lines, last)
+		}
+		if got := int64(lines-1) + last.DroppedLines; got != told || said != 1 {
+			t.Errorf("%d lines and %d dropped, %d were told; a person was told of the wait %d times", lines-1, last.DroppedLines, told, said)
+		}
+	})
+}
+
+// TestInterruptEndsTheWaitForAReader: a person who stops the run is not held up by a program that does not read.
+func TestInterruptEndsTheWaitForAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		o := newEventsOutput(writer)
+		o.verdict(runVerdict{Verdict: results.Interrupted})
+		interrupted := make(chan struct{})
+		close(interrupted)
+		began := time.Now()
+		o.close(interrupted, func(string) {})
+		if took := time.Since(began); took != 2*outputCloseLimit {
+			t.Errorf("took %v", took)
+		}
+		reader.Close()
+	})
 }

@@ -14,7 +14,9 @@ func (r *session) openWatchers(env *environment) error {
 	if c.JSON {
 		lines := newEventsOutput(unplain(env.out))
 		out = env.errs
-		watchers, closers = append(watchers, lines), append(closers, lines.close)
+		watchers, closers = append(watchers, lines), append(closers, func() {
+			lines.close(env.ctx.Done(), func(text string) { fmt.Fprintln(env.errs, text) })
+		})
 	}
 	r.closeSay = func() {
 		for _, f := range closers {
