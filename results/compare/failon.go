@@ -142,7 +142,8 @@ func unitNames(u Unit) string {
 	return strings.Join(names, ", ")
 }
 
-// judgeBounds holds every bound. A bound on a change is broken only by a change that the tests found; one on a level by B's median.
+// judgeBounds holds every bound. A bound on a change is broken only by a change that the tests found; one on a level by B's median. A bound
+// that asks for a change, such as steady.p99>-10%, is held only by a change that they found: where nothing was told apart, nobody can say.
 func (c *Comparison) judgeBounds(bounds []Bound) {
 	for _, b := range bounds {
 		r := BoundResult{Bound: b.Text, Metric: b.Metric}
@@ -174,12 +175,19 @@ func (b Bound) hold(m *Metric) (outcome, reason string) {
 		return NotJudged, "no data"
 	case !m.Judgeable:
 		return NotJudged, fmt.Sprintf("%s; %s", words, m.Note)
+	case b.asksForChange() && m.Finding == "":
+		return NotJudged, fmt.Sprintf("%s; %s, and this bound asks for a difference", words, m.Note)
 	case b.Kind != Level && beyond && m.Finding == "":
 		return Held, fmt.Sprintf("%s, but %s", words, m.Note)
 	case beyond:
 		return Broken, words
 	}
 	return Held, words
+}
+
+// asksForChange says that no change at all would lie beyond the bound.
+func (b Bound) asksForChange() bool {
+	return b.Kind != Level && (b.Above && b.Limit < 0 || !b.Above && b.Limit > 0)
 }
 
 // Broken are the bounds that were broken.

@@ -95,6 +95,14 @@ func TestBoundsAreHeld(t *testing.T) {
 		"no data":             {1.3, 8, "kill.caught_up>+10%", NotJudged},
 		"equal":               {1, 8, "steady.p99>+0%", Held},
 		"secondary is judged": {1.3, 8, "steady.p90>+10%", Broken},
+
+		"improvement, found":          {0.7, 8, "steady.p99>-10%", Held},
+		"improvement, too small":      {0.7, 8, "steady.p99>-60%", Broken},
+		"improvement, got worse":      {1.3, 8, "steady.p99>-10%", Broken},
+		"improvement, not told apart": {1, 8, "steady.p99>-10%", NotJudged},
+		"absolute, not told apart":    {1, 8, "steady.p99>-0.2ms", NotJudged},
+		"more is asked for":           {1, 8, "throughput<+5%", NotJudged},
+		"improvement, too few":        {0.7, 3, "steady.p99>-10%", NotJudged},
 	} {
 		o := newSynthetic(20).pairs(test.pairs, test.factor)
 		o.Bounds = bounds(test.bound)
