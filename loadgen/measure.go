@@ -166,6 +166,18 @@ func (m *Measurement) OwnLateWhere(timeline *results.Timeline, suits func(dueNs 
 	return h
 }
 
+// WithoutOwnLate are the latencies of the acknowledged batches of a phase, from due to acknowledged, less what the generator itself was late:
+// what they would have been for a generator that is always in time.
+func (m *Measurement) WithoutOwnLate(timeline *results.Timeline, phase results.Phase) *results.Histogram {
+	h := results.NewHistogram()
+	for _, n := range m.notes {
+		if n.outcome == OutcomeOK && timeline.PhaseAt(n.dueNs) == phase {
+			h.Record(n.toOutcomeNs - n.ownLateNs)
+		}
+	}
+	return h
+}
+
 // InTime counts the batches due in a phase, and those of them that the generator had ready in time: late by its own fault by no more than a
 // budget. A batch that had to wait for the target until it was given up was ready.
 func (m *Measurement) InTime(timeline *results.Timeline, phase results.Phase, budgetNs int64) (due, inTime int64) {

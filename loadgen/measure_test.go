@@ -53,6 +53,29 @@ func TestByPhaseAddsUp(t *testing.T) {
 	}
 }
 
+// TestWithoutOwnLate: what the generator was late is taken off each batch by itself, not off the quantiles.
+func TestWithoutOwnLate(t *testing.T) {
+	const ms = int64(1e6)
+	var records []Record
+	for i := range int64(2000) { // every 20th is 4 ms late and answered in 1 ms, the others are in time and take 3 ms
+		r := Record{Sequence: uint64(i), DueNs: i * 40 * ms, SentNs: i * 40 * ms, DoneNs: (i*40 + 3) * ms, Tries: 1, Outcome: OutcomeOK}
+		if i%20 == 0 {
+			r.SentNs, r.DoneNs, r.OwnLateNs = r.SentNs+4*ms, r.DueNs+5*ms, 4*ms
+		}
+		records = append(records, r)
+	}
+	records = append(records, Record{Sequence: 2000, DueNs: 80_000 * ms, SentNs: 80_000 * ms, DoneNs: 89_000 * ms, Tries: 1, Outcome: OutcomeUnknown})
+	m, err := Measure([]string{writeLedger(t, records)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timeline := &results.Timeline{WarmupEndNs: 4000 * ms, LoadStopNs: new(90_000 * ms)}
+	h := m.WithoutOwnLate(timeline, results.Steady)
+	if p50, p99 := *h.QuantileNs(0.5), *h.QuantileNs(0.99); p50/ms != 3 || p99/ms != 3 || *h.MaxNs() != 3*ms || h.Count() != 1900 {
+		t.Errorf("p50 %d, p99 %d, max %d ns of %d batches, want 3 ms of 1900", p50, p99, *h.MaxNs(), h.Count())
+	}
+}
+
 func TestMeasureRefusesAbsurdTimes(t *testing.T) {
 	for _, r := range []Record{{DoneNs: -1}, {DueNs: 1 << 62, SentNs: 1 << 62, DoneNs: 1 << 62}} {
 		if _, err := Measure([]string{writeLedger(t, []Record{r})}); err == nil {
