@@ -99,6 +99,9 @@ type LatenessProof struct {
 	Batches int64  `json:"batches"`
 	// UnstolenP99Ns is p99 of the batches due in seconds in which the hypervisor took no more than StealBurst; null without steal data.
 	UnstolenP99Ns *int64 `json:"unstolen_p99_ns"`
+	// SteadyP99WithoutNs is p99 of the steady latencies with each batch's own lateness taken off: what a generator that is always in time would
+	// have measured.
+	SteadyP99WithoutNs *int64 `json:"steady_p99_without_ns"`
 }
 
 // GeneratorProof is what the generator's process used and suffered during the load.

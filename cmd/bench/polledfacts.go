@@ -28,6 +28,7 @@ type polledReturn struct {
 	addedOps         int64  // committed by the group from then to caught up
 	shownFirst       int64
 	repair, transfer polledSpan
+	answeredNs       []int64 // every poll that the node answered
 }
 
 // polledSpan is from the first poll in a state to the first poll after it in another one; several of them are one.
@@ -50,6 +51,7 @@ func (p *polledSpan) take(in bool, tNs int64, mayBegin bool) {
 
 // take books one poll of the killed node's new process. Like the activities of a kill, a span that begins after it had caught up is not its.
 func (p *polledReturn) take(s results.Status, highest int64, mayBegin bool) {
+	p.answeredNs = append(p.answeredNs, s.TNs)
 	if p.behindOps == nil && s.HeadOp != nil {
 		p.behindOps, p.shownFirst = new(max(highest-*s.HeadOp, 0)), highest
 	}

@@ -15,7 +15,7 @@ import (
 func (r *session) proveLoad(s *results.Summary, m *loadgen.Measurement, timeline *results.Timeline, all []results.Event) {
 	p, late := &r.proof, m.OwnLate(timeline)
 	p.Lateness = results.LatenessProof{P50Ns: late.QuantileNs(0.5), P90Ns: late.QuantileNs(0.9), P99Ns: late.QuantileNs(0.99), P999Ns: late.QuantileNs(0.999), MaxNs: late.MaxNs(),
-		Batches: late.Count()}
+		Batches: late.Count(), SteadyP99WithoutNs: m.WithoutOwnLate(timeline, results.Steady).QuantileNs(0.99)}
 	p.Pacer.Mode = string(r.outcome.PacerMode)
 	if o := r.outcome.Overshoot; o != nil {
 		p.Pacer = results.PacerProof{Mode: p.Pacer.Mode, OvershootP50Ns: o.QuantileNs(0.5), OvershootP99Ns: o.QuantileNs(0.99), OvershootMaxNs: o.MaxNs(),

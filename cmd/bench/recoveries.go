@@ -23,7 +23,8 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 		kill := killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs)
 		kill.Recovery = sources.recoveryOf(i)
 		if r.scenario.kind().own { // others do not tell their side
-			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery, seen.returns[i].addedOps)...)
+			k, back := timeline.Kills[i], seen.returns[i]
+			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery, back.addedOps, gapsOf(k.AtNs, k.RestartNs, back))...)
 		}
 		s.Kills = append(s.Kills, kill)
 	}

@@ -63,7 +63,7 @@ func TestRecoveryOf(t *testing.T) {
 	if *s.ReturnedOps != 3250 || *o.ReturnedOps != 3050 || *s.TransferBytes != 80e6 || *s.RepairBytes != 7e6 || s.FirstAck != nil || o.RepairBytes != nil {
 		t.Errorf("ops and bytes: told %+v, seen %+v", s, o)
 	}
-	if d := disagreements(0, "n1", r, 300); len(d) > 0 {
+	if d := disagreements(0, "n1", r, 300, pollGaps{}); len(d) > 0 {
 		t.Errorf("both sides tell the same, yet: %s", disagreementsText(d))
 	}
 	if o.FullRate != nil { // there was no load
@@ -97,6 +97,16 @@ func TestRecoveryOfUnhappyKills(t *testing.T) {
 	}
 }
 
+// poll adds answered polls of n1.
+func (f *recoverySources) poll(fromMs, toMs, everyMs int64) {
+	for at := fromMs; at <= toMs; at += everyMs {
+		f.polled[0].answeredNs = append(f.polled[0].answeredNs, at*testMs)
+	}
+}
+
+// seenLate is a transfer whose end the polls saw later.
+func seenLate(f *recoverySources, ms int64) { *f.polled[0].transfer.toNs += ms * testMs }
+
 // What only one side knows, or knows otherwise by more than the tolerance, is named.
 func TestDisagreements(t *testing.T) {
 	for _, test := range []struct {
@@ -111,12 +121,29 @@ func TestDisagreements(t *testing.T) {
 		{"short and never seen", func(f *recoverySources) { f.polled[0].repair = polledSpan{} }, ""},
 		{"claims to have fetched more", func(f *recoverySources) { *f.activities[0].OpTo = 9000 }, "returned_ops"},
 		{"fetches what the load adds", func(f *recoverySources) { *f.activities[0].OpTo, f.polled[0].addedOps = 9000, 5000 }, ""},
+		{"seen late by steady polls", func(f *recoverySources) { seenLate(f, 500); f.poll(20_000, 21_500, 20) }, "transfer_end"},
+		{"seen late behind a gap of the polls", func(f *recoverySources) {
+			seenLate(f, 500)
+			f.poll(20_000, 20_780, 20)
+			f.poll(21_320, 22_000, 20)
+		}, ""},
+		{"told late, and the polls had a gap", func(f *recoverySources) {
+			f.activities[0].FromNs += 300 * testMs // the poll at 20.140 s saw it already
+			f.poll(20_140, 22_000, 600)
+		}, "transfer_begin"},
+		{"never seen, for there were no polls", func(f *recoverySources) {
+			f.polled[0].transfer = polledSpan{}
+			f.poll(20_120, 20_120, 20)
+			f.poll(20_830, 22_000, 20)
+		}, ""},
+		{"never seen by steady polls", func(f *recoverySources) { f.polled[0].transfer = polledSpan{}; f.poll(20_020, 22_000, 20) }, "transfer_begin"},
 		{"slow start", func(f *recoverySources) { f.events[6].TNs += 400 * testMs }, ""},
 	} {
 		f := killedOnce()
 		test.spoil(&f)
 		var names []string
-		for _, d := range disagreements(0, "n1", f.recoveryOf(0), f.polled[0].addedOps) {
+		kill := f.timeline.Kills[0]
+		for _, d := range disagreements(0, "n1", f.recoveryOf(0), f.polled[0].addedOps, gapsOf(kill.AtNs, kill.RestartNs, f.polled[0])) {
 			names = append(names, d.What)
 		}
 		wanted := strings.Fields(test.want)
