@@ -10,6 +10,8 @@ var (
 	ErrNoRun = errors.New("no run folder")
 	// ErrSchema says that a file was written by a version this one cannot read.
 	ErrSchema = errors.New("unknown schema version")
+	// ErrHeld says that a process still fills a folder.
+	ErrHeld = errors.New("in use by the process that made it")
 	// ErrNotRegular says that a name in a run folder is a directory, a pipe or a device, and therefore not read.
 	ErrNotRegular = errors.New("not a regular file; a run folder holds none but such")
 	// ErrLineTooLong says that a line of an NDJSON file or interval log exceeds its bound; it was skipped.

@@ -8,23 +8,52 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// CreateGroup makes <kind>-<utc>-<scenario>/ under root (made if missing) for what belongs to several runs: ab, compare, repeat or search. Its
-// name does not begin like a run's, so that lists of runs pass it by.
-func CreateGroup(root, kind, scenario string, now time.Time) (dir string, err error) {
+// Group is the folder of what belongs to several runs, held by the process that fills it: as long as that has not closed it and lives,
+// RemoveGroup refuses.
+type Group struct {
+	Dir  string
+	held *os.File
+}
+
+// CreateGroup makes <kind>-<utc>-<scenario>/ under root (made if missing): ab, compare, repeat or search. Its name does not begin like a run's,
+// so that lists of runs pass it by. The caller closes it when it writes no more into it.
+func CreateGroup(root, kind, scenario string, now time.Time) (*Group, error) {
 	if !slices.Contains(groupKinds, kind) {
-		return "", fmt.Errorf("create folder of a %s: groups of runs are %v", kind, groupKinds)
+		return nil, fmt.Errorf("create folder of a %s: groups of runs are %v", kind, groupKinds)
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return "", fmt.Errorf("create folder of a %s: %w", kind, err)
+		return nil, fmt.Errorf("create folder of a %s: %w", kind, err)
 	}
-	dir, err = mkdirFresh(root, kind+"-"+now.UTC().Format(utcLayout)+"-"+slug(scenario))
+	dir, err := mkdirFresh(root, kind+"-"+now.UTC().Format(utcLayout)+"-"+slug(scenario))
 	if err != nil {
-		return "", fmt.Errorf("create folder of a %s: %w", kind, err)
+		return nil, fmt.Errorf("create folder of a %s: %w", kind, err)
 	}
-	return dir, nil
+	held, err := holdDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("create folder of a %s: %w", kind, err)
+	}
+	return &Group{Dir: dir, held: held}, nil
+}
+
+// Close lets go of the folder; what is in it stays.
+func (g *Group) Close() error { return g.held.Close() }
+
+// holdDir locks a directory; the kernel lets go of it when the process ends, however it ends. ErrHeld: another one has it. A file system
+// without locks lets everybody have it.
+func holdDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		f.Close()
+		return nil, ErrHeld
+	}
+	return f, nil
 }
 
 // groupKinds are what CreateGroup makes and Groups finds.
@@ -62,11 +91,25 @@ func isGroup(name string) bool {
 	return false
 }
 
-// RemoveGroup deletes a folder that Groups lists.
+// GroupHeld says whether the process that made a group still fills it.
+func GroupHeld(dir string) bool {
+	f, err := holdDir(dir)
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, ErrHeld)
+}
+
+// RemoveGroup deletes a folder that Groups lists. The error is ErrHeld while the process that made it still fills it.
 func RemoveGroup(dir string) error {
 	if !isGroup(filepath.Base(dir)) {
 		return fmt.Errorf("remove group of runs: %s is none", dir)
 	}
+	held, err := holdDir(dir)
+	if err != nil {
+		return fmt.Errorf("remove group of runs: %w", err)
+	}
+	defer held.Close()
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove group of runs: %w", err)
 	}

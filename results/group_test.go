@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,24 +9,28 @@ import (
 
 func TestCreateGroup(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "results")
-	first, err := CreateGroup(root, "ab", "scenarios/../My rig.yaml", testNow)
-	if err != nil || filepath.Base(first) != "ab-20260102T030405Z-My-rig" {
-		t.Fatalf("%s, %v", first, err)
+	made, err := CreateGroup(root, "ab", "scenarios/../My rig.yaml", testNow)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if second, err := CreateGroup(root, "ab", "My rig", testNow); err != nil || second == first {
-		t.Errorf("two in one second share %s (%v)", second, err)
+	first := made.Dir
+	if filepath.Base(first) != "ab-20260102T030405Z-My-rig" {
+		t.Fatal(first)
+	}
+	if second, err := CreateGroup(root, "ab", "My rig", testNow); err != nil || second.Dir == first {
+		t.Errorf("two in one second share a folder: %+v (%v)", second, err)
 	}
 	for _, kind := range groupKinds {
-		dir, err := CreateGroup(root, kind, "other", testNow)
+		group, err := CreateGroup(root, kind, "other", testNow)
 		if err == nil {
-			err = RemoveGroup(dir)
+			err = errors.Join(group.Close(), RemoveGroup(group.Dir))
 		}
 		if err != nil {
 			t.Errorf("kind %s: %v", kind, err)
 		}
 	}
-	if dir, err := CreateGroup(root, "heap", "other", testNow); err == nil {
-		t.Errorf("%s was made, and nothing would find it again", dir)
+	if group, err := CreateGroup(root, "heap", "other", testNow); err == nil {
+		t.Errorf("%s was made, and nothing would find it again", group.Dir)
 	}
 	if entries, err := List(root); err != nil || len(entries) != 0 {
 		t.Errorf("a group is listed as a run: %v, %v", entries, err)
@@ -41,6 +46,12 @@ func TestCreateGroup(t *testing.T) {
 	groups, err := Groups(root)
 	if err != nil || len(groups) != 2 || groups[0] != first {
 		t.Fatalf("groups %v, %v", groups, err)
+	}
+	if err := RemoveGroup(first); !errors.Is(err, ErrHeld) || !GroupHeld(first) {
+		t.Errorf("a group that is still being filled was removed: %v", err)
+	}
+	if err := made.Close(); err != nil || GroupHeld(first) {
+		t.Errorf("a group that was closed is still held: %v", err)
 	}
 	if err := RemoveGroup(first); err != nil {
 		t.Fatal(err)

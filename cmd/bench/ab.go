@@ -71,10 +71,12 @@ func (c *abCommand) Run(env *environment) error {
 	}
 	defer builds.close()
 	plan.A, plan.B = builds.a.abBuild, builds.b.abBuild
-	dir, err := results.CreateGroup(env.results, "ab", c.Scenario, time.Now())
+	group, err := results.CreateGroup(env.results, "ab", c.Scenario, time.Now())
 	if err != nil {
 		return usage("%w", err)
 	}
+	defer group.Close()
+	dir := group.Dir
 	t := abTest{plan: plan, dir: dir, binaries: map[byte]string{'A': builds.a.binary, 'B': builds.b.binary}, force: c.Force, launch: launchProcess,
 		say: func(format string, args ...any) { fmt.Fprintf(env.out, format+"\n", args...) }}
 	t.say("A: %s, B: %s; order %s, seeds from %d; %s", plan.A.text(), plan.B.text(), plan.Order, plan.Seed, dir)

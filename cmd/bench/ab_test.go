@@ -18,13 +18,21 @@ import (
 
 func testTime(i int) time.Time { return time.Date(2026, 1, 2, 3, i, 0, 0, time.UTC) }
 
-// newABTest is a test of pairs pairs whose runs are made by each, which is told side and number.
-func newABTest(t *testing.T, pairs int, each func(root string, side byte, i int) int) *abTest {
+// groupIn makes a group's folder that this process holds to the end of the test, or until it is closed.
+func groupIn(t *testing.T, root, kind string) *results.Group {
 	t.Helper()
-	dir, err := results.CreateGroup(t.TempDir(), "ab", "steady", time.Now())
+	group, err := results.CreateGroup(root, kind, "steady", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { group.Close() })
+	return group
+}
+
+// newABTest is a test of pairs pairs whose runs are made by each, which is told side and number.
+func newABTest(t *testing.T, pairs int, each func(root string, side byte, i int) int) *abTest {
+	t.Helper()
+	dir := groupIn(t, t.TempDir(), "ab").Dir
 	made := 0
 	return &abTest{dir: dir, binaries: map[byte]string{'A': "A", 'B': "B"}, say: t.Logf,
 		plan: abPlan{Scenario: "steady", Pairs: pairs, Order: abOrder(pairs), Seed: 3, A: abBuild{Label: "old"}, B: abBuild{Label: "new"}},
@@ -218,12 +226,19 @@ func groupOf(t *testing.T, root string) string {
 // TestCleanKnowsGroups: --all --data frees the data of runs inside, --all removes the groups.
 func TestCleanKnowsGroups(t *testing.T) {
 	root := t.TempDir()
-	dir, err := results.CreateGroup(root, "ab", "steady", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	group := groupIn(t, root, "ab")
+	dir := group.Dir
 	run := writtenRun(t, filepath.Join(dir, runsDir), testTime(0), 1, nil)
 	if err := os.MkdirAll(run.DataDir(0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--all"}, {"--all", "--data"}} { // between two runs of the test
+		args := append([]string{"--results", root, "clean"}, flags...)
+		if code, out := bench(t, args...); code != 0 || !run.HasData() || out != "kept      "+filepath.Base(dir)+": it is still under way\n" {
+			t.Errorf("under way: exit code %d\n%s", code, out)
+		}
+	}
+	if err := group.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if code, out := bench(t, "--results", root, "clean", "--all", "--data"); code != 0 || run.HasData() || !strings.Contains(out, "removed   data of "+run.Name()) {

@@ -29,7 +29,7 @@ func (c *cleanCommand) Run(env *environment) error {
 		return usage("%w", err)
 	}
 	for _, folder := range folders {
-		if run, err := folder.ReadRun(); err == nil && run.Status == results.StatusRunning && processLives(run.Pid) {
+		if run, err := folder.ReadRun(); err == nil && goesOn(run) {
 			fmt.Fprintf(env.out, "kept      %s: its run goes on (process %d)\n", folder.Name(), run.Pid)
 			continue
 		}
@@ -46,13 +46,18 @@ func (c *cleanCommand) Run(env *environment) error {
 	return nil
 }
 
-// cleanGroups does for A/B tests, comparisons, repetitions and searches, and the runs in them, what is asked for all runs.
+// cleanGroups does for A/B tests, comparisons, repetitions and searches, and the runs in them, what is asked for all runs. One that is under way
+// is left alone as a whole, although none of its runs may be going on at the moment.
 func (c *cleanCommand) cleanGroups(env *environment) error {
 	groups, err := results.Groups(env.results)
 	if err != nil {
 		return err
 	}
 	for _, dir := range groups {
+		if results.GroupHeld(dir) {
+			fmt.Fprintf(env.out, "kept      %s: it is still under way\n", filepath.Base(dir))
+			continue
+		}
 		root := filepath.Join(dir, runsDir)
 		entries, err := results.List(root)
 		if err != nil {
@@ -62,7 +67,7 @@ func (c *cleanCommand) cleanGroups(env *environment) error {
 		live := false
 		for _, e := range entries {
 			switch {
-			case e.Run.Status == results.StatusRunning && processLives(e.Run.Pid):
+			case goesOn(e.Run):
 				live = true
 				fmt.Fprintf(env.out, "kept      %s: its run goes on (process %d)\n", filepath.Base(dir), e.Run.Pid)
 			case c.Data && e.Folder.HasData():

@@ -100,9 +100,12 @@ func compareAndTell(env *environment, o compare.Options, dir string) (compare.Co
 		return c, usage("print comparison: %w", err)
 	}
 	if dir == "" {
-		if dir, err = results.CreateGroup(env.results, "compare", c.Scenario, time.Now()); err != nil {
+		group, err := results.CreateGroup(env.results, "compare", c.Scenario, time.Now())
+		if err != nil {
 			return c, usage("%w", err)
 		}
+		defer group.Close()
+		dir = group.Dir
 	}
 	if err := writeComparison(c, dir); err != nil {
 		return c, usage("%w", err)

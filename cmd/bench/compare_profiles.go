@@ -88,9 +88,17 @@ func (c *compareCommand) namesProfiles() bool {
 func (c *compareCommand) compareFiles(env *environment) error {
 	out := c.Out
 	if out == "" {
-		out = filepath.Join(env.results, "compare-"+time.Now().UTC().Format("20060102T150405Z")+"-profiles")
+		group, err := results.CreateGroup(env.results, "compare", "profiles", time.Now())
+		if err != nil {
+			return usage("%w", err)
+		}
+		defer group.Close()
+		out = group.Dir
 	}
 	if _, err := compareProfiles(env.out, c.Runs[:1], c.Runs[1:], out); err != nil {
+		if c.Out == "" {
+			_ = os.Remove(out) // where nothing was compared it is empty, and otherwise it stays
+		}
 		return usage("%w", err)
 	}
 	return nil

@@ -137,11 +137,20 @@ func TestCompareProfileFiles(t *testing.T) {
 	if code, out := bench(t, "--results", root, "compare", merged, merged); code != 0 || !strings.Contains(out, "no function differs by more than chance") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
+	if code, out := bench(t, "--results", root, "compare", merged, merged); code != 0 { // in the same second, mostly
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if groups, err := results.Groups(root); err != nil || len(groups) != 2 {
+		t.Errorf("two comparisons lie in %v, %v", groups, err)
+	}
 	empty := filepath.Join(root, "empty.pb.gz")
 	if err := os.WriteFile(empty, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if code, out := bench(t, "--results", root, "compare", merged, empty); code != results.ExitUsage || !strings.Contains(out, "empty (0 bytes)") {
 		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if groups, err := results.Groups(root); err != nil || len(groups) != 2 {
+		t.Errorf("what was refused left a folder: %v, %v", groups, err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -50,17 +51,28 @@ func (r *session) conclude(ctx context.Context, failed error) (int, error) {
 }
 
 // settle writes the verdict and says it. A record that could not be written whole is one reason more: it hides neither what was found nor
-// a verdict that is worse.
+// a verdict that is worse. Where the disk is full the reserve makes room for it.
 func (r *session) settle(summary *results.Summary, failed error) {
 	r.judge.Conclude(summary)
 	summary.Warnings = r.warnings
-	if err := r.write(*summary, failed); err != nil {
+	err := r.write(*summary, failed)
+	if released := r.folder.ReleaseReserve(); released != nil {
+		r.warn("%v", released)
+	}
+	if err != nil {
 		advice := ""
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			advice = "; the disk is full: free space (bench clean removes old runs) and repeat the run"
 		}
-		r.judge.Invalid("the record of the run could not be written: %s%s", strings.ReplaceAll(err.Error(), "\n", "; "), advice)
+		why := fmt.Errorf("the record of the run could not be written: %s%s", strings.ReplaceAll(err.Error(), "\n", "; "), advice)
+		r.judge.Invalid("%v", why)
 		r.judge.Conclude(summary)
+		if r.write(*summary, why) != nil {
+			_ = r.folder.EndInPlace() // fails where run.json has been written already
+		}
+	}
+	if err := drawFigures(r.folder); err != nil {
+		r.say.line("warning: %v", err)
 	}
 	r.tell(*summary)
 }
@@ -79,7 +91,7 @@ func (r *session) mergeNodeEvents() {
 	}
 }
 
-// write is run.json, summary.json, bench.txt and the figures.
+// write is run.json, summary.json, proof.json and bench.txt; the most telling first, if there is no room for all.
 func (r *session) write(summary results.Summary, failed error) error {
 	r.run.Status = results.StatusFinished
 	switch {
@@ -91,12 +103,5 @@ func (r *session) write(summary results.Summary, failed error) error {
 	r.run.EndedAt = new(time.Now())
 	r.run.Limits = r.limitsOf()
 	r.proof.Limits = r.run.Limits
-	err := errors.Join(r.folder.WriteSummary(summary), r.folder.WriteProof(r.proof), r.folder.WriteRun(r.run), r.folder.WriteBench(r.run, summary))
-	if err != nil {
-		return err
-	}
-	if err := drawFigures(r.folder); err != nil {
-		r.say.line("warning: %v", err)
-	}
-	return nil
+	return errors.Join(r.folder.WriteRun(r.run), r.folder.WriteSummary(summary), r.folder.WriteProof(r.proof), r.folder.WriteBench(r.run, summary))
 }

@@ -25,6 +25,9 @@ func (c *listCommand) Run(env *environment) error {
 	for _, e := range entries {
 		size := fmt.Sprintf("%.1f MiB", float64(e.SizeBytes)/(1<<20))
 		fmt.Fprintf(env.out, listFormat, plainLine(verdictText(e)), size, ageText(e.Run.StartedAt), plainLine(e.Folder.Name()))
+		if e.Summary == nil && e.Run.Error != "" {
+			fmt.Fprintf(env.out, "            because %s\n", plainLine(e.Run.Error))
+		}
 		if e.Summary != nil && len(e.Summary.Reasons) > 0 {
 			fmt.Fprintf(env.out, "            because %s%s\n", plainLine(e.Summary.Reasons[0]), more(len(e.Summary.Reasons)-1))
 		}
@@ -50,10 +53,12 @@ func verdictText(e results.Entry) string {
 	switch {
 	case e.Summary != nil:
 		return string(e.Summary.Verdict)
-	case e.Run.Status == results.StatusRunning && processLives(e.Run.Pid):
+	case goesOn(e.Run):
 		return "running"
+	case e.Run.Status == results.StatusRunning || e.Run.Status == "":
+		return "crashed"
 	}
-	return "crashed"
+	return string(e.Run.Status) // it ended, and could not write how
 }
 
 func ageText(t time.Time) string {
@@ -69,6 +74,3 @@ func ageText(t time.Time) string {
 		return fmt.Sprintf("%d days", int(age.Hours()/24))
 	}
 }
-
-// processLives says whether a process has this pid; after a reboot it may be another one.
-func processLives(pid int) bool { return pid > 0 && parentOf(pid) >= 0 }

@@ -53,11 +53,12 @@ func (c *runCommand) repeat(env *environment, scenario string, seed uint64, time
 		args = append(args, "--from", from.Dir)
 	}
 	args = append(args, "--repeat", "1") // whatever the scenario says
-	dir, err := results.CreateGroup(env.results, "repeat", scenario, time.Now())
+	group, err := results.CreateGroup(env.results, "repeat", scenario, time.Now())
 	if err != nil {
 		return usage("%w", err)
 	}
-	r := repetition{dir: dir, binary: self, args: args, times: times, seed: seed,
+	defer group.Close()
+	r := repetition{dir: group.Dir, binary: self, args: args, times: times, seed: seed,
 		quiet: c.Quiet, launch: launchProcess}
 	code, err := r.perform(env.ctx, env.out)
 	if err != nil || code != results.ExitPass {

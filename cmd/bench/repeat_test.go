@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"rejoin/results"
 	"rejoin/results/compare"
@@ -22,10 +21,7 @@ func launchHere(ctx context.Context, _ string, args []string, out io.Writer) (in
 }
 
 func TestRepeatSumsUp(t *testing.T) {
-	dir, err := results.CreateGroup(t.TempDir(), "repeat", "mini.yaml", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := groupIn(t, t.TempDir(), "repeat").Dir
 	var out bytes.Buffer
 	r := repetition{dir: dir, args: []string{"run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--quiet", "--duration", "1500ms"}, times: 3, seed: 5,
 		launch: launchHere}
@@ -52,10 +48,7 @@ func TestRepeatSumsUp(t *testing.T) {
 
 // TestRepeatWorstCode: one bad run decides, and the others are still made and counted.
 func TestRepeatWorstCode(t *testing.T) {
-	dir, err := results.CreateGroup(t.TempDir(), "repeat", "x", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := groupIn(t, t.TempDir(), "repeat").Dir
 	codes := []int{results.ExitMissed, results.ExitLoss, results.ExitInvalid, results.ExitPass}
 	made := 0
 	r := repetition{dir: dir, times: 4, quiet: true, launch: func(context.Context, string, []string, io.Writer) (int, error) {
@@ -70,10 +63,7 @@ func TestRepeatWorstCode(t *testing.T) {
 }
 
 func TestRepeatStopsAtAnInterrupt(t *testing.T) {
-	dir, err := results.CreateGroup(t.TempDir(), "repeat", "x", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := groupIn(t, t.TempDir(), "repeat").Dir
 	made := 0
 	r := repetition{dir: dir, times: 4, quiet: true, launch: func(context.Context, string, []string, io.Writer) (int, error) {
 		verdict, code := results.Pass, results.ExitPass

@@ -18,6 +18,10 @@ func (c *reportCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
+	if run, err := folder.ReadRun(); err == nil && goesOn(run) {
+		return usage("run %s goes on (process %d), and figures of half a run are no figures: wait for its end, or stop it by Ctrl-C where it runs; bench run --http shows a run under way",
+			folder.Name(), run.Pid)
+	}
 	if err := drawFigures(folder); err != nil {
 		fmt.Fprintf(env.errs, "bench: %v\n", err)
 	}

@@ -60,9 +60,12 @@ func (c *searchCommand) Run(env *environment) error {
 			return usage("%w", err)
 		}
 	}
-	if r.dir, err = results.CreateGroup(env.results, "search", s.Name, time.Now()); err != nil {
+	group, err := results.CreateGroup(env.results, "search", s.Name, time.Now())
+	if err != nil {
 		return usage("%w", err)
 	}
+	defer group.Close()
+	r.dir = group.Dir
 	answer, err := r.perform(env.ctx)
 	if err != nil || answer.ExitCode != results.ExitPass {
 		return &exitError{answer.ExitCode, err}

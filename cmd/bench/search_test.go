@@ -132,8 +132,11 @@ demands: {late_p99_max: 2s, canary_change_max: 100}
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	here := func(ctx context.Context, _ string, args []string, out io.Writer) (int, error) {
-		return run(ctx, args, out, out), nil
+	here := func(ctx context.Context, _ string, args []string, runOut io.Writer) (int, error) {
+		if code, said := bench(t, "--results", root, "clean", "--all"); code != 0 || !strings.Contains(said, "kept      search-") {
+			t.Errorf("cleaning under a search: exit code %d\n%s", code, said)
+		}
+		return run(ctx, args, runOut, runOut), nil
 	}
 	c := &searchCommand{Scenario: path, P99: 5 * time.Second, Recovery: 5 * time.Second, From: rateFlag{true, 4000}, To: rateFlag{true, 8000},
 		Precision: 0.5, Runs: 4, Within: 5 * time.Minute, Seed: 3, launch: here}

@@ -69,7 +69,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 	}
 	defer func() {
 		if err != nil {
-			r.closeSay()
+			r.abandon(err)
 		}
 	}()
 	folder, err := results.Create(env.results, s.Target, s.Name, time.Now())
@@ -86,14 +86,10 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: s.batchesPerS() * float64(s.BatchMessages),
 			BatchesPerS: s.batchesPerS(), WarmupNs: int64(s.Warmup), LoadNs: int64(s.Duration), QuietNs: int64(s.QuietMax),
 			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Profiling: profiling.record(), Arguments: env.args}}
-	if err := folder.WriteRun(r.run); err != nil {
+	if err := errors.Join(folder.WriteRun(r.run), folder.Reserve()); err != nil {
 		return nil, err
 	}
-	if r.record, err = newRecorder(folder); err != nil {
-		return nil, err
-	}
-	r.record.watch = func(e results.Event) { r.say.tell(func(w watcher) { w.event(e) }) }
-	if r.status, err = folder.AppendStatus(); err != nil {
+	if err := r.openRecord(); err != nil {
 		return nil, err
 	}
 	r.say.line("run %s, seed %d", folder.Dir, seed)
@@ -101,6 +97,31 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 		r.say.line("profiling: %s", profiling.words())
 	}
 	return r, nil
+}
+
+// openRecord opens the files that the run writes line by line; both or none.
+func (r *session) openRecord() error {
+	record, err := newRecorder(r.folder)
+	if err != nil {
+		return err
+	}
+	status, err := r.folder.AppendStatus()
+	if err != nil {
+		return errors.Join(err, record.close())
+	}
+	record.watch = func(e results.Event) { r.say.tell(func(w watcher) { w.event(e) }) }
+	r.record, r.status = record, status
+	return nil
+}
+
+// abandon ends a session that came to nothing: nobody must take its folder for that of a run under way.
+func (r *session) abandon(why error) {
+	if r.folder.Dir != "" {
+		_ = r.folder.ReleaseReserve()
+		r.run.Status, r.run.Error, r.run.EndedAt = results.StatusFailed, why.Error(), new(time.Now())
+		_ = r.folder.WriteRun(r.run) // the error that ends the session is told in any case
+	}
+	r.closeSay()
 }
 
 // batchBudget is how long after its due time a batch may be acknowledged.

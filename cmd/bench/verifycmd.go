@@ -35,7 +35,7 @@ func (c *verifyCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if run.Status == results.StatusRunning && processLives(run.Pid) {
+	if goesOn(run) {
 		return usage("%s goes on (process %d); wait for its end", folder.Name(), run.Pid)
 	}
 	if run.Asked.Target != targetBuiltin {
