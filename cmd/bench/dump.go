@@ -14,7 +14,7 @@ import (
 )
 
 type dumpCommand struct {
-	Path string `arg:"" help:"A segment (.seg), state file (node.state, state, mark), ledger (.ledger), interval log (.hlog), or lines of JSON (.ndjson: events, status, rates)."`
+	Path string `arg:"" help:"A segment (.seg), state file (node.state, state, mark), ledger (.ledger), interval log (.hlog), profile (.pb.gz), lines of JSON (.ndjson: events, status, rates), or a file of JSON (run.json, summary.json, proof.json and the like)."`
 	Max  int    `help:"Print at most so many records, headings not counted; 0 is all." default:"0" placeholder:"N"`
 }
 
@@ -22,7 +22,10 @@ type dumpCommand struct {
 func (dumpCommand) Help() string {
 	return `The kind of a file is told by its name. Damage is shown where it stands.
 
-Example:  bench dump results/latest/ledger/p0000.ledger --max 20`
+Examples:
+  bench dump results/latest/ledger/p0000.ledger --max 20
+  bench dump results/latest/summary.json
+  bench dump results/latest/profiles/n0-cpu-steady.pb.gz --max 15`
 }
 
 var errEnough = errors.New("enough")
@@ -69,10 +72,14 @@ func dumpFile(path string, title titler, say sayer) error {
 		return dumpHlog(path, say)
 	case ext == ".ndjson":
 		return dumpEvents(path, say)
+	case ext == ".json":
+		return dumpJSON(path, say)
+	case strings.HasSuffix(name, ".pb.gz") || ext == ".pb" || ext == ".pprof":
+		return dumpProfile(path, title, say)
 	case name == "node.state" || name == "state" || name == "mark":
 		return dumpCopies(path, say)
 	}
-	return fmt.Errorf("its name tells no kind that bench can print: .seg, .ledger, .hlog, .ndjson, node.state, state, mark")
+	return fmt.Errorf("its name tells no kind that bench can print: .seg, .ledger, .hlog, .ndjson, .json, .pb.gz, node.state, state, mark")
 }
 
 func dumpLedger(path string, title titler, say sayer) error {

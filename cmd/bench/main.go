@@ -27,7 +27,7 @@ type commandLine struct {
 	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
 	Export  exportCommand  `cmd:"" help:"Write a table of a run or a comparison as CSV or JSON."`
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
-	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log or events file for a person."`
+	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log, profile, or file of JSON for a person."`
 	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`
 	Limits  limitsCommand  `cmd:"" help:"Measure what this machine can do at most: synced writes, disk, loopback, checksum."`
 	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
