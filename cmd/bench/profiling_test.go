@@ -14,7 +14,8 @@ func TestParseProfiling(t *testing.T) {
 		"none":         {},
 		"cpu":          {mode: "cpu"},
 		"heap":         {mode: "mem", windows: true},
-		"mem,heap":     {mode: "mem", windows: true},
+		"mem,heap":     {mode: "mem", windows: true}, // what is said twice counts once
+		"cpu,cpu":      {mode: "cpu"},
 		"mutex":        {mode: "mutex", windows: true},
 		"flight":       {flight: true, windows: true},
 		"trace,flight": {mode: "trace", flight: true, windows: true},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -47,6 +48,7 @@ func loadScenario(ref string) (Scenario, error) {
 // show the place.
 func parseScenario(file string, text []byte) (Scenario, error) {
 	s := scenarioDefaults()
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin every UTF-8 file by it, and YAML allows it
 	if err := readScenario(text, &s); err != nil {
 		return Scenario{}, placed(file, text, err)
 	}
@@ -62,6 +64,10 @@ func readScenario(text []byte, s *Scenario) error {
 		return errors.New("the file is empty")
 	case len(text) > scenarioBytesMax:
 		return fmt.Errorf("the file is larger than %d KiB, so it is hardly a scenario", scenarioBytesMax>>10)
+	case bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")):
+		return errors.New("the file is UTF-16; save it as UTF-8")
+	case !utf8.Valid(text):
+		return errors.New("the file holds bytes that are no UTF-8; save it as UTF-8")
 	}
 	if deepest := nesting(text); deepest > scenarioNestingMax {
 		return fmt.Errorf("the file is nested %d levels deep; a scenario has fewer than %d", deepest, scenarioNestingMax)

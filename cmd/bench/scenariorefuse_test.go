@@ -194,3 +194,22 @@ func TestScenarioErrorIsShort(t *testing.T) {
 		}
 	}
 }
+
+// TestScenarioEncodings: a mark of UTF-8 at the beginning changes nothing, also not the places in errors; other encodings are named.
+func TestScenarioEncodings(t *testing.T) {
+	s, err := parseScenario("marked.yaml", []byte("\ufeffname: marked\nproducers: 7\n"))
+	if err != nil || s.Name != "marked" || s.Producers != 7 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for text, want := range map[string]string{
+		"\ufeffproduces: 12":           "bad.yaml:1:1: ",
+		"\ufeff":                       "the file is empty",
+		"\xff\xfen\x00a\x00m\x00e\x00": "save it as UTF-8",
+		"\xfe\xff\x00n\x00a\x00m\x00e": "save it as UTF-8",
+		"name: caf\xe9":                "no UTF-8; save it as UTF-8",
+	} {
+		if _, err := parseScenario("bad.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -260,11 +260,15 @@ func TestMetricsAreWhatPrometheusReads(t *testing.T) {
 func TestLivePageIsGuarded(t *testing.T) {
 	for _, test := range []struct{ asked, token, want string }{
 		{"0.0.0.0:17999", "", "can be reached from other machines"}, {"[::]:17999", "", "can be reached"}, {"example.org:80", "", "can be reached"},
-		{"127.0.0.1", "", "no address"}, {":0", "", "1 to 65535"}, {"70000", "", "1 to 65535"}, {"localhost:http", "", "1 to 65535"},
+		{"0.0.0.0:17999", "x", "the token has 1 characters, which can be guessed; set one of 16 or more (openssl rand -base64 24), or listen on 127.0.0.1"},
+		{"0.0.0.0:17999", "fifteen letters", "has 15 characters"}, {"127.0.0.1", "", "no address"}, {":0", "", "1 to 65535"}, {"70000", "", "1 to 65535"}, {"localhost:http", "", "1 to 65535"},
 	} {
 		if _, err := newLivePage(test.asked, test.token); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.asked, err, test.want)
 		}
+	}
+	if address, err := liveAddress("0.0.0.0:17999", "sixteen letters!"); err != nil || address != "0.0.0.0:17999" {
+		t.Errorf("%s, %v", address, err)
 	}
 	open := startLivePage(t, "")
 	if response, _ := getPage(t, "http://"+open.address+"/", "Host: evil.example"); response.StatusCode != http.StatusForbidden {

@@ -14,6 +14,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// liveTokenBytesMin is what a node asks of its token too: 16 characters of base64 are 96 bits.
+const liveTokenBytesMin = 16
+
 // liveAddress settles where the page listens: a port alone is on loopback, and beyond loopback a token is needed.
 func liveAddress(asked, token string) (string, error) {
 	if _, err := strconv.Atoi(asked); err == nil {
@@ -29,8 +32,13 @@ func liveAddress(asked, token string) (string, error) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	if !isLoopbackHost(host) && token == "" {
+	switch {
+	case isLoopbackHost(host) || len(token) >= liveTokenBytesMin:
+	case token == "":
 		return "", fmt.Errorf("--http %s can be reached from other machines and no token is set, so anybody could watch; set %s or %s_FILE, or listen on 127.0.0.1", asked, envToken, envToken)
+	default:
+		return "", fmt.Errorf("--http %s can be reached from other machines and the token has %d characters, which can be guessed; "+
+			"set one of %d or more (openssl rand -base64 24), or listen on 127.0.0.1", asked, len(token), liveTokenBytesMin)
 	}
 	return net.JoinHostPort(host, port), nil
 }
