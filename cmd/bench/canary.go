@@ -8,6 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"rejoin/cmd/bench/limits"
 	"rejoin/results"
 )
 
@@ -29,16 +30,17 @@ const (
 // canariesIn are the canaries of a run whose folder lies in dir, with the change that a scenario allows. Arithmetic may change by two thirds
 // of it only: a core that shares its hardware with a busy neighbour loses up to half.
 func canariesIn(dir string, changeMax float64) []canary {
-	limits := &limitsCommand{Dir: dir}
+	appends := limits.Appends{Dir: dir, FrameBytes: limits.FrameBytesDefault, Frames: canarySamples, TimeMax: canaryTimeMax}
 	return []canary{
 		{results.CanaryCPU, max(1, changeMax*2/3), arithmetic},
 		{results.CanarySync, changeMax, func(ctx context.Context) (*results.Histogram, error) {
 			times := results.NewHistogram()
-			return times, limits.syncs(ctx, canarySamples, canaryTimeMax, times)
+			_, err := appends.Do(ctx, times.Record)
+			return times, err
 		}},
 		{results.CanaryLoopback, changeMax, func(ctx context.Context) (*results.Histogram, error) {
 			times := results.NewHistogram()
-			return times, tripTimes(ctx, canarySamples, canaryTimeMax, times)
+			return times, limits.RoundTrips(ctx, limits.FrameBytesDefault, canarySamples, canaryTimeMax, times)
 		}},
 	}
 }
@@ -46,7 +48,7 @@ func canariesIn(dir string, changeMax float64) []canary {
 // arithmetic times rounds of checksums of one frame in the cache.
 func arithmetic(ctx context.Context) (*results.Histogram, error) {
 	times := results.NewHistogram()
-	frame := make([]byte, limitsFrameBytes)
+	frame := make([]byte, limits.FrameBytesDefault)
 	sum, limit := uint64(0), time.Now().Add(canaryTimeMax)
 	for range canarySamples {
 		began := time.Now()

@@ -38,7 +38,7 @@ func TestFilesAreDocumented(t *testing.T) {
 	}
 	seen := map[reflect.Type]bool{}
 	var names []string
-	for _, file := range []any{results.Run{}, results.Summary{}, results.Event{}, results.Status{}, results.Rate{}, results.Machine{},
+	for _, file := range []any{results.Run{}, results.Summary{}, results.Event{}, results.Status{}, results.Rate{}, results.Machine{}, results.LimitsFile{},
 		compare.Comparison{}, compare.Repetition{}, abPlan{}} {
 		names = append(names, jsonNames(reflect.TypeOf(file), seen)...)
 	}

@@ -29,10 +29,12 @@ type commandLine struct {
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log, profile, or file of JSON for a person."`
 	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`
-	Limits  limitsCommand  `cmd:"" help:"Measure what this machine can do at most: synced writes, disk, loopback, checksum."`
+	Limits  limitsCommand  `cmd:"" help:"Measure what this machine can do at most: synced writes, disk, loopback, checksum, HTTP, the bare commit by two of three."`
 	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
 	Node    nodeCommand    `cmd:"" help:"Run one node of the replicated log."`
 	Version versionCommand `cmd:"" help:"Print commit, state of the checkout and Go version."`
+
+	LimitsPart limitsPartCommand `cmd:"" hidden:"" help:"A process of bench limits."`
 }
 
 const description = `Rejoin benchmarks replicated logs through kills and restarts, and proves that nothing acknowledged was lost.

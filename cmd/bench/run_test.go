@@ -255,9 +255,21 @@ func TestHelp(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	code, out := bench(t, "limits", "--dir", t.TempDir())
-	if code != 0 || strings.Count(out, "\n") != 5 || strings.Contains(out, "–") {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "limits.json")
+	code, out := bench(t, "limits", "--quick", "--dir", dir, "--out", file)
+	if code != 0 || !strings.Contains(out, "commit by 2 of 3, saturated") {
 		t.Errorf("exit code %d\n%s", code, out)
+	}
+	written, err := results.ReadLimits(file)
+	if err != nil || len(written.Measurements) != 1 || written.Measurements[0].Shape(12, 0) == nil {
+		t.Errorf("%+v, error %v", written, err)
+	}
+	if code, out := bench(t, "limits", "--only", "luck"); code != results.ExitUsage || !strings.Contains(out, "loopback") {
+		t.Errorf("no kind: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "limits", "--frame", "3"); code != results.ExitUsage || !strings.Contains(out, "--frame 3") {
+		t.Errorf("no frame: exit code %d\n%s", code, out)
 	}
 	if code, out := bench(t, "limits", "--dir", filepath.Join(t.TempDir(), "none")); code != results.ExitUsage {
 		t.Errorf("no folder: exit code %d\n%s", code, out)
