@@ -52,7 +52,7 @@ func (w *world) play() {
 func (w *world) begin() {
 	w.check.init(w)
 	w.live = check.NewLiveness(check.Options{RingOps: w.setup.config.RingOps, Fail: w.fail,
-		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].reads(id) }})
+		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].reads(id) }, Gives: w.gives})
 	for i := range w.setup.replicas {
 		n := newNode(w, i)
 		n.seen.start = 1
@@ -62,6 +62,12 @@ func (w *world) begin() {
 	for _, n := range w.nodes {
 		n.start()
 	}
+}
+
+// gives tells whether a replica can send a committed op, or has trimmed it.
+func (w *world) gives(i int, op uint64) bool {
+	n, h := w.nodes[i], w.check.at(op)
+	return n.seen.start > op || h != nil && n.reads(h.ID())
 }
 
 // catchUpUnderLoad: every replica reaches what was committed when the faults stopped, and commits go

@@ -25,7 +25,7 @@ func newRig(t *testing.T) *rig {
 			Commit: vsr.ID{Op: 40}, Head: vsr.ID{Op: 40}, Top: 40, KnownCommit: 40}}
 	}
 	r.c.Nodes[1].Status.Leading = true
-	r.live = NewLiveness(Options{RingOps: 8, Holds: func(int, vsr.ID) bool { return true },
+	r.live = NewLiveness(Options{RingOps: 8, Holds: func(int, vsr.ID) bool { return true }, Gives: func(int, uint64) bool { return true },
 		Fail: func(property, format string, args ...any) {
 			if r.broken == "" {
 				r.broken, r.detail = property, fmt.Sprintf(format, args...)
@@ -136,6 +136,43 @@ func TestFetchOfWhatNobodyHas(t *testing.T) {
 	held = true
 	for range RepeatsMax + 1 {
 		r.live.Sent(&fetch, &r.c.Nodes[0].Status)
+	}
+	r.want("P2")
+}
+
+// So may a pull of a committed op that is damaged wherever it was.
+func TestPullOfWhatIsLost(t *testing.T) {
+	r := newRig(t)
+	r.lag(16)
+	from := 3
+	r.live.Gives = func(i int, op uint64) bool { return i == from || op > 17 }
+	round := uint64(0)
+	pull := func(op uint64) {
+		for range RepeatsMax + 1 {
+			round++
+			r.pull(round, op, 40, false)
+		}
+	}
+	pull(17)
+	r.want("")
+	r.c.Nodes[2].Linked = 0 // it has the op, and is away
+	r.ticks(1)
+	from = 2
+	pull(17)
+	r.want("")
+	r.c.Commit = 16 // nobody has committed it: who asks for it is wrong to
+	r.ticks(1)
+	pull(17)
+	r.want("P2")
+}
+
+func TestPullThatOneCanGiveBreaksP2(t *testing.T) {
+	r := newRig(t)
+	r.lag(16)
+	r.live.Gives = func(i int, op uint64) bool { return i == 2 }
+	for round := uint64(1); round <= RepeatsMax+1; round++ {
+		r.want("")
+		r.pull(round, 17, 40, false)
 	}
 	r.want("P2")
 }

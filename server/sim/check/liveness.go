@@ -24,6 +24,7 @@ const (
 type Options struct {
 	RingOps uint64                            // a replica that lags so far behind needs a transfer
 	Holds   func(replica int, id vsr.ID) bool // an observer of its disk sees this op there, undamaged
+	Gives   func(replica int, op uint64) bool // the same of the committed op of this number, or it has trimmed it: then it gives what follows
 	Fail    Fail
 }
 

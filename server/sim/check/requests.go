@@ -44,7 +44,7 @@ func (l *Liveness) Sent(m *vsr.Message, s *vsr.Status) {
 	if m.Kind == vsr.MsgPull && !l.pulls[m.From].sent(l, m, s) {
 		return // more of a pull that runs
 	}
-	if m.Kind == vsr.MsgFetch && !l.reachable(m.Ack) {
+	if m.Kind == vsr.MsgFetch && !l.reachable(m.Ack) || m.Kind == vsr.MsgPull && l.lost(m.FromOp) {
 		return // only a replica that is away can end it: nothing is wrong with asking
 	}
 	q := &l.requests[m.From]
@@ -73,4 +73,15 @@ func (l *Liveness) reachable(id vsr.ID) bool {
 		}
 	}
 	return false
+}
+
+// lost tells whether no connected replica can give a committed op, nor what follows it. Who lacks it has
+// nothing else to ask for, and must not stop asking: a replica that is away may come back with it.
+func (l *Liveness) lost(op uint64) bool {
+	for i := range l.cluster.Nodes {
+		if l.cluster.connected(i) && l.Gives(i, op) {
+			return false
+		}
+	}
+	return op <= l.cluster.Commit
 }
