@@ -236,8 +236,11 @@ func (p *Partition) committed(id vsr.ID) {
 	if p.loggedBytes < p.checkpointBytes {
 		return
 	}
-	p.loggedBytes = 0
 	table, keep := p.replica.Table(), uint64(0)
+	if table.ID != id { // the last of several commits of this input: the table must not be ahead of what has been told
+		return
+	}
+	p.loggedBytes = 0
 	if id.Op > p.ringOps {
 		keep = id.Op - p.ringOps
 	}

@@ -15,6 +15,8 @@ type rig struct {
 	t     testing.TB
 	nodes [3]*rigNode
 	sent  []delivery
+
+	checkpointBytes int64
 }
 
 type rigNode struct {
@@ -34,6 +36,8 @@ type rigNode struct {
 	requests uint64
 	observed int
 	readable uint64
+	told     vsr.ID      // the last commit that was told
+	tables   []vsr.Table // checkpoints that were queued
 }
 
 type delivery struct {
@@ -48,8 +52,10 @@ const (
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-func newRig(t testing.TB) *rig {
-	r := &rig{t: t}
+func newRig(t testing.TB) *rig { return newRigOf(t, 64<<20) }
+
+func newRigOf(t testing.TB, checkpointBytes int64) *rig {
+	r := &rig{t: t, checkpointBytes: checkpointBytes}
 	for i := range r.nodes {
 		r.nodes[i] = r.newNode(i)
 	}
@@ -96,7 +102,7 @@ func (r *rig) newNode(id int) *rigNode {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if n.part, err = New(Options{Replica: c, Boot: boot, RingBytes: 64 << 20, CheckpointBytes: 64 << 20, Outside: n}); err != nil {
+	if n.part, err = New(Options{Replica: c, Boot: boot, RingBytes: 64 << 20, CheckpointBytes: r.checkpointBytes, Outside: n}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(n.close)
@@ -233,14 +239,20 @@ func (n *rigNode) SendStored(*vsr.Message) {
 	n.rig.t.Fatal("a frame of the hot path was read from the disk")
 }
 func (n *rigNode) Serve(Chunk) { n.rig.t.Fatal("nobody lags here") }
-func (n *rigNode) Work(j Job)  { n.jobs = append(n.jobs, j) }
+func (n *rigNode) Work(j Job) {
+	if n.jobs = append(n.jobs, j); j.Kind == JobTable {
+		if n.tables = append(n.tables, j.Table); j.Table.ID != n.told {
+			n.rig.t.Errorf("node %d checkpoints its client table as of op %d, having told that op %d is committed", n.id, j.Table.ID.Op, n.told.Op)
+		}
+	}
+}
 func (n *rigNode) Reply(_ uint64, a Answer) {
 	n.answers = append(n.answers, a)
 }
-func (n *rigNode) Committed(vsr.ID)   {}
-func (n *rigNode) Readable(op uint64) { n.readable = op }
-func (n *rigNode) Observe(*vsr.Event) { n.observed++ }
-func (n *rigNode) Fence(why string)   { n.rig.t.Fatalf("node %d fenced: %s", n.id, why) }
+func (n *rigNode) Committed(id vsr.ID) { n.told = id }
+func (n *rigNode) Readable(op uint64)  { n.readable = op }
+func (n *rigNode) Observe(*vsr.Event)  { n.observed++ }
+func (n *rigNode) Fence(why string)    { n.rig.t.Fatalf("node %d fenced: %s", n.id, why) }
 
 // recordingFS notes the base address of every slice that reaches a file.
 type recordingFS struct {
