@@ -31,7 +31,6 @@ func (f *FS) crash(rng *rand.Rand, keep float64) {
 	for _, n := range nodes {
 		n.crash(rng, keep)
 	}
-	f.count()
 }
 
 // liveNodes lists every file once, in an order that is the same each time.
@@ -133,7 +132,7 @@ func torn(rng *rand.Rand, old, new *page) *page {
 // Clone returns an independent copy with the same content, the same durability and no faults.
 func (f *FS) Clone() *FS {
 	c := New()
-	c.CapacityBytes, c.ReadOnly, c.used = f.CapacityBytes, f.ReadOnly, f.used
+	c.CapacityBytes, c.ReadOnly = f.CapacityBytes, f.ReadOnly
 	copies := map[*node]*node{}
 	copyOf := func(n *node) *node {
 		if copies[n] == nil {

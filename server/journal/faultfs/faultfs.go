@@ -27,7 +27,6 @@ type FS struct {
 	names   map[string]*node // as the running system sees them
 	durable map[string]*node // as they are on the disk
 	pending []dirOp          // changes of names that no SyncDir has covered, in order
-	used    int64            // bytes of all files that have a name
 
 	faults     []*Fault
 	ops        int
@@ -193,7 +192,7 @@ func (f *FS) FreeBytes() (uint64, error) {
 	if f.CapacityBytes == 0 {
 		return 1 << 50, nil
 	}
-	return uint64(max(0, f.CapacityBytes-f.used)), nil
+	return uint64(max(0, f.CapacityBytes-f.used())), nil
 }
 
 // Ops counts the operations that change something, failed ones included.
@@ -203,7 +202,6 @@ func (f *FS) Ops() int { return f.ops }
 func (f *FS) apply(op dirOp) {
 	op.apply(f.names)
 	f.pending = append(f.pending, op)
-	f.count()
 }
 
 func (op dirOp) apply(names map[string]*node) {
@@ -230,12 +228,12 @@ func below(names map[string]*node, dir string) []string {
 
 func sortedNames(names map[string]*node) []string { return slices.Sorted(maps.Keys(names)) }
 
-// count sums the sizes of the files that have a name.
-func (f *FS) count() {
-	f.used = 0
+// used sums the sizes of the files that have a name. It is asked only of a disk with a capacity.
+func (f *FS) used() (bytes int64) {
 	for _, name := range sortedNames(f.names) {
-		f.used += f.names[name].size
+		bytes += f.names[name].size
 	}
+	return bytes
 }
 
 func (f *FS) String() string {

@@ -204,15 +204,14 @@ func (h *file) Writev(bufs [][]byte, off int64) error {
 // write writes b as far as the disk has room.
 func (h *file) write(b []byte, off int64) error {
 	grow := max(0, off+int64(len(b))-h.node.size)
-	if f := h.fs; f.CapacityBytes > 0 && grow > 0 && f.used+grow > f.CapacityBytes {
-		room := max(0, min(int64(len(b)), h.node.size-off+max(0, f.CapacityBytes-f.used)))
-		h.node.write(b[:room], off)
-		f.count()
-		return syscall.ENOSPC
+	if f := h.fs; f.CapacityBytes > 0 && grow > 0 {
+		if free := max(0, f.CapacityBytes-f.used()); grow > free {
+			h.node.write(b[:max(0, min(int64(len(b)), h.node.size-off+free))], off)
+			return syscall.ENOSPC
+		}
 	}
 	if len(b) > 0 {
 		h.node.write(b, off)
-		h.fs.used += grow
 	}
 	return nil
 }
@@ -226,7 +225,6 @@ func (h *file) Truncate(size int64) error {
 		return pathError("truncate", h.node.name, err)
 	}
 	h.node.truncate(size)
-	h.fs.count()
 	return nil
 }
 

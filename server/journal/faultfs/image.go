@@ -35,7 +35,6 @@ func (f *FS) Overwrite(name string, off int64, b []byte) {
 	n := f.mustFile(name)
 	n.write(b, off)
 	n.sync()
-	f.count()
 }
 
 // Resize truncates or grows a file, in the cache and on the disk.
@@ -44,14 +43,12 @@ func (f *FS) Resize(name string, size int64) {
 	n.truncate(size)
 	n.sync()
 	n.cut()
-	f.count()
 }
 
 // Delete removes a name, in the cache and on the disk.
 func (f *FS) Delete(name string) {
 	delete(f.names, clean(name))
 	delete(f.durable, clean(name))
-	f.count()
 }
 
 // ReadFile returns the content of a file as the running system sees it.
