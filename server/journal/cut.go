@@ -284,6 +284,20 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 	return segments, l.failed()
 }
 
+// Border returns the op at which the log begins once Trim(op) has been: that of a segment.
+func (l *Log) Border(op uint64) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := l.segments[0].first
+	for _, s := range l.segments[:len(l.segments)-1] {
+		if s.last >= op || s.dirty {
+			break
+		}
+		from = s.last + 1
+	}
+	return from
+}
+
 // Keep says what a trim must leave.
 type Keep struct {
 	Bytes      int64  // of the log's end, at least

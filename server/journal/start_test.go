@@ -71,3 +71,20 @@ func TestTrimmedIsNotLost(t *testing.T) {
 	}
 	x.wantEnd(40, 40)
 }
+
+// TestBorder: where the log begins after a trim is known before.
+func TestBorder(t *testing.T) {
+	x := segmented(t)
+	for op, want := range map[uint64]uint64{0: 1, 7: 1, 8: 8, 20: 15, 22: 22, 40: 36, 99: 36} {
+		if got := x.log.Border(op); got != want {
+			t.Errorf("below op %d the log would begin at op %d, want %d", op, got, want)
+		}
+	}
+	x.append(10, 100) // not synced: the segment it fills stays
+	if got := x.log.Border(46); got != 36 {
+		t.Errorf("the log would begin at op %d, above what is not synced", got)
+	}
+	if _, err := x.log.Trim(20); err != nil || x.log.Start() != 15 || x.log.Border(20) != 15 {
+		t.Errorf("the log begins at op %d: %v", x.log.Start(), err)
+	}
+}

@@ -141,6 +141,8 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 		return 1, d.saveState(j, post)
 	case JobTable:
 		return 1, d.checkpoint(log, j, post)
+	case JobTrim:
+		return 1, trimBelow(log, j, post)
 	case JobStage:
 		return d.stage(jobs, post)
 	case JobStageDrop:
@@ -157,22 +159,45 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 
 // checkpoint saves the client table, which lets older segments go: a start needs them no more.
 func (d *Disk) checkpoint(log *journal.Log, j *Job, post func(vsr.Input)) error {
-	err := log.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
-	if errors.Is(err, journal.ErrDiskFull) { // it would only have saved time at the next start
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("checkpoint the client table at op %d: %w", j.Table.ID.Op, err)
-	}
-	if d.options.RetentionBytes == 0 {
-		return nil
+	saved, err := saveTable(log, &j.Table)
+	if !saved || d.options.RetentionBytes == 0 {
+		return err
 	}
 	keep := journal.Keep{Bytes: d.options.RetentionBytes, From: min(j.Keep, j.Table.ID.Op), LeaseBytes: d.options.LeaseBytes}
 	if j.Lease != nil {
 		keep.Lease = j.Lease.Load()
 	}
-	from := log.Expendable(keep)
-	if from == 0 {
+	return trim(log, log.Expendable(keep), post)
+}
+
+// saveTable checkpoints the client table; false where the disk is full.
+func saveTable(log *journal.Log, t *vsr.Table) (saved bool, err error) {
+	err = log.SaveTable(journal.Table{ID: t.ID, NextOffset: t.Offset, Bytes: encodeTable(t)})
+	if errors.Is(err, journal.ErrDiskFull) { // it would only have saved time at the next start
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("checkpoint the client table at op %d: %w", t.ID.Op, err)
+	}
+	return true, nil
+}
+
+// trimBelow lets the log begin where others do. Unlike retention it leaves one checkpoint that a start can
+// use, not two: where that rots before the next one is made, this log cannot be told any more.
+func trimBelow(log *journal.Log, j *Job, post func(vsr.Input)) error {
+	saved, err := saveTable(log, &j.Table)
+	if !saved {
+		return err
+	}
+	from := min(j.ID.Op, j.Table.ID.Op+1)
+	if lease := j.Lease.Load(); lease > 0 {
+		from = min(from, lease)
+	}
+	return trim(log, log.Border(from), post)
+}
+
+func trim(log *journal.Log, from uint64, post func(vsr.Input)) error {
+	if from <= log.Start() {
 		return nil
 	}
 	post(vsr.Input{Kind: vsr.InTrimmed, ID: vsr.ID{Op: from}}) // first: what is about to go must not be offered to a peer

@@ -134,6 +134,9 @@ func (p *Partition) perform(e *vsr.Effect) {
 		p.outside.Work(Job{Kind: JobStageDrop})
 	case vsr.EffInstall:
 		p.outside.Work(Job{Kind: JobInstall, State: e.State, Table: e.Table})
+	case vsr.EffTrim:
+		p.lease.Store(p.replica.Lease())
+		p.outside.Work(Job{Kind: JobTrim, ID: e.ID, Table: e.Table, Lease: &p.lease})
 	case vsr.EffReset:
 		p.reset()
 	case vsr.EffEvent:

@@ -20,6 +20,7 @@ const (
 	JobCut                          // ID, Top
 	JobState                        // State, Commit
 	JobTable                        // Table, Keep, Lease
+	JobTrim                         // ID, Table, Lease: whole segments below ID.Op go, however few bytes are left
 	JobStage                        // Frame
 	JobStageDrop                    //
 	JobInstall                      // State, Table

@@ -122,7 +122,7 @@ func (p *process) Work(j partition.Job) {
 		p.w.cutQueued(p, j.ID.Op)
 	}
 	p.n.seen.work(p, &j)
-	if j.Kind == partition.JobTable || j.Kind == partition.JobInstall {
+	if j.Kind == partition.JobTable || j.Kind == partition.JobTrim || j.Kind == partition.JobInstall {
 		p.w.check.tells(p, &j.Table)
 	}
 	p.disk.queue(j)

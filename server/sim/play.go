@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"rejoin/server/journal"
@@ -110,7 +109,7 @@ func (w *world) atRest() bool {
 			continue
 		}
 		s, ok := w.statusOf(i)
-		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() || w.nodes[i].seen.durable != s.Head.Op || s.Holes > 0 && !w.nodes[i].forgone() {
+		if !ok || s.State != "normal" || s.View != s.LogView || s.Commit != s.Head || s.Commit.Op != w.check.top() || w.nodes[i].seen.durable != s.Head.Op || s.Holes > 0 {
 			return false
 		}
 		if first.Tick > 0 && s.View != first.View {
@@ -118,15 +117,7 @@ func (w *world) atRest() bool {
 		}
 		first = s
 	}
-	if w.pending() > 0 {
-		return false
-	}
-	for _, n := range w.nodes {
-		if s, ok := w.statusOf(n.id); ok && s.Holes > 0 {
-			w.cover.Forgone++
-		}
-	}
-	return true
+	return w.pending() == 0
 }
 
 func (w *world) pending() int {
@@ -204,9 +195,6 @@ func (w *world) verify() {
 		}
 		for op := n.life.log().Start(); op <= w.check.top(); op++ {
 			h, frame, err := n.life.log().ReadFrame(op, nil)
-			if errors.Is(err, journal.ErrDamaged) && w.setup.dangers.rot > 0 && w.setup.retention > 0 {
-				continue // every other replica has trimmed it: the log begins behind it
-			}
 			if err != nil {
 				w.live.Served(n.id, op, err)
 				w.fail("S8", "replica %d cannot read op %d: %v", n.id, op, err)

@@ -166,6 +166,9 @@ func (p *process) handle(in *vsr.Input, frame *wire.Buffer, verb string) {
 		p.knows(in)
 	}
 	p.part.Handle(in, frame)
+	if now := p.status(); in.Kind == vsr.InTrimmed && now.Holes < before.Holes {
+		w.cover.HolesTrimmed++
+	}
 	r := record{at: w.now, node: p.n.id, verb: verb, from: noNode, status: true, s: p.status()}
 	if in.Kind == vsr.InMessage {
 		m := &in.Msg

@@ -195,6 +195,18 @@ func (r *scriptRun) wipe(i int) {
 func (r *scriptRun) holdSyncs(i int) { r.node(i).syncsHeld = true }
 func (r *scriptRun) letSyncs(i int)  { r.node(i).syncsHeld = false }
 
+// rot lets bytes of an op be others than were written, and a reader meet that.
+func (r *scriptRun) rot(i int, op uint64) {
+	n := r.node(i)
+	f := n.find(op)
+	if !n.life.running() || f.bytes == nil {
+		r.wrong("r%d does not run, or has no op %d", i, op)
+	}
+	n.rotted = true
+	n.fs.Rot(f.name, f.at+wire.HeaderBytes/2, 1)
+	n.life.look(op)
+}
+
 // rest is the end of a run: load off, and the cluster comes to rest, takes new requests, and has the
 // same bytes everywhere.
 func (r *scriptRun) rest() {
@@ -217,6 +229,9 @@ func (r *scriptRun) look() {
 		line := fmt.Sprintf("r%d view %d, log_view %d, holds %d..%d, commit %d", i, s.View, s.LogView, p.log().Start(), s.Head.Op, s.Commit.Op)
 		if s.State != "normal" {
 			line += ", " + s.State
+		}
+		if s.Holes > 0 {
+			line += ", damaged"
 		}
 		if s.Leading {
 			line += ", leads"

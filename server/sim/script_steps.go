@@ -19,6 +19,7 @@ func init() { // the table and what it holds name one another
 		"pause": each((*scriptRun).pause), "resume": each((*scriptRun).resume),
 		"show": readShow, "drop": fated(fate{drop: true}), "hold": fated(fate{keep: true}), "copy": fated(fate{keep: true, copy: true}), "delay": readDelay,
 		"pass": readPass, "release": func(*words) func(*scriptRun) { return (*scriptRun).release },
+		"rot":        readRot,
 		"hold-syncs": each((*scriptRun).holdSyncs), "let-syncs": each((*scriptRun).letSyncs),
 		"judge":    func(*words) func(*scriptRun) { return (*scriptRun).judge },
 		"look":     func(*words) func(*scriptRun) { return (*scriptRun).look },
@@ -40,6 +41,12 @@ func each(do func(*scriptRun, int)) func(*words) func(*scriptRun) {
 			}
 		}
 	}
+}
+
+// rot rN OP: that op is not what was written any more, and a reader meets it.
+func readRot(w *words) func(*scriptRun) {
+	i, op := w.replica(), w.number()
+	return func(r *scriptRun) { r.rot(i, op) }
 }
 
 // append N: so many ops, one after another, each acknowledged before the next is sent.

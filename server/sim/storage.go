@@ -157,19 +157,6 @@ func (n *node) damagedOps() (ops []uint64) {
 	return ops
 }
 
-// forgone tells that every op which n has lost to damage has been trimmed by all others: nobody can give it back.
-func (n *node) forgone() bool {
-	lost := n.damagedOps()
-	for _, op := range lost {
-		for _, o := range n.w.nodes {
-			if o != n && !o.gone && o.seen.start <= op {
-				return false
-			}
-		}
-	}
-	return len(lost) > 0
-}
-
 func isFrame(frame []byte, id vsr.ID) bool {
 	if len(frame) < wire.HeaderBytes {
 		return false

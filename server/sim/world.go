@@ -153,7 +153,6 @@ func (w *world) cluster() check.Cluster {
 	for i := range w.nodes {
 		n := &c.Nodes[i]
 		n.Status, n.Up = w.statusOf(i)
-		n.Forgone = n.Status.Holes > 0 && w.nodes[i].forgone()
 		for j := range w.nodes {
 			if j != i && w.net.linked(i, j) {
 				n.Linked |= 1 << j

@@ -6,22 +6,23 @@ import "rejoin/server/internal/mistake"
 // transfer beyond. The cursor moves with what arrived. It ends at a fixed target; the next, shorter
 // round follows if there is still a gap.
 type pull struct {
-	active   bool
-	no       uint64 // rises with each pull of this incarnation
-	peer     int
-	bulk     bool   // transfer
-	hole     bool   // closes holes below commit
-	next     uint64 // op expected next
-	target   uint64
-	chunks   uint64 // received whole
-	movedAt  uint64
-	failures int // pulls in a row that brought nothing
-	retryAt  uint64
-	owed     bool   // a chunk has come that was not yet allowed anew
-	floor    uint64 // the serving peers have trimmed what is below: ask from here
-	doubt    bool   // own ops above commit may differ: ask from commit, not from head
-	avoid    int    // peer that the last pull failed with
-	holeAt   uint64 // tick before which holes are left alone: nobody could close them
+	active    bool
+	no        uint64 // rises with each pull of this incarnation
+	peer      int
+	bulk      bool   // transfer
+	hole      bool   // closes holes below commit
+	next      uint64 // op expected next
+	target    uint64
+	chunks    uint64 // received whole
+	movedAt   uint64
+	failures  int // pulls in a row that brought nothing
+	retryAt   uint64
+	owed      bool   // a chunk has come that was not yet allowed anew
+	floor     uint64 // the serving peers have trimmed what is below: ask from here
+	doubt     bool   // own ops above commit may differ: ask from commit, not from head
+	avoid     int    // peer that the last pull failed with
+	holeAt    uint64 // tick before which holes are left alone: nobody could close them
+	holeTries int    // to close the lowest hole, since one was closed
 }
 
 // Chunks that the server may be ahead of the receiver.
@@ -55,7 +56,6 @@ func (r *Replica) tickCatchUp() {
 	if r.tick < p.retryAt {
 		return
 	}
-	r.forgetLostHole()
 	if r.pullHole() || r.lead.leading {
 		return
 	}
@@ -82,26 +82,43 @@ func (r *Replica) pullHole() bool {
 	}
 	hole := r.log.holes[0]
 	p.holeAt = r.tick + r.cfg.StallTicks
+	if r.beginBehind(hole) {
+		return false
+	}
+	p.holeTries++
 	return r.startPull(hole.From, min(hole.To, hole.From+holeOps-1), true)
 }
 
-// forgetLostHole gives up a hole that every other replica has trimmed: this log, too, begins behind it.
-func (r *Replica) forgetLostHole() {
-	if len(r.log.holes) == 0 || r.cfg.Replicas == 1 {
-		return
+// beginBehind gives up a hole that nobody closes and that retention has passed elsewhere: this log, too,
+// begins behind it. It tells whether the hole is given up, and need not be asked for.
+//
+// Invariant: a log drops an op, other than by its own retention, only where another one has dropped it
+// already. So whatever is missing at the beginning of any log, some replica's retention once took it.
+// All of it is committed here, and the client table as of commit, which is saved first, tells of it.
+func (r *Replica) beginBehind(hole OpRange) bool {
+	start, trimmed := r.trimmedBehind(hole.From)
+	if trimmed == 0 || trimmed < r.cfg.Replicas-1 && r.pull.holeTries < r.cfg.Replicas { // somebody else may still have it
+		return false
 	}
-	hole, retained := r.log.holes[0], ^uint64(0)
+	if lease := r.Lease(); r.log.commit.Op+1 < start || lease > 0 && lease < start { // not yet
+		return true
+	}
+	r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})
+	r.emit(Effect{Kind: EffTrim, ID: ID{Op: start}, Table: r.Table()})
+	return true
+}
+
+// trimmedBehind counts the other replicas that have trimmed op, by what they said, and tells where the
+// longest of their logs begins.
+func (r *Replica) trimmedBehind(op uint64) (start uint64, replicas int) {
 	for i := range r.cfg.Replicas {
-		if i != r.cfg.Self {
-			retained = min(retained, r.peers[i].earliest)
+		if earliest := r.peers[i].earliest; i != r.cfg.Self && earliest > op {
+			if replicas++; replicas == 1 || earliest < start {
+				start = earliest
+			}
 		}
 	}
-	if retained <= hole.From {
-		return
-	}
-	start := min(retained, hole.To+1)
-	r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "no replica retains it; the log begins behind it"})
-	r.onTrimmed(start)
+	return start, replicas
 }
 
 // goal is the highest op known to be committed that this replica may have to pull.
@@ -144,8 +161,8 @@ func (r *Replica) choosePeer(want uint64, hole bool) int {
 			best = i
 		}
 	}
-	if best == r.pull.avoid && best != NoPrimary {
-		return r.otherPeer(best, want, hole)
+	if best == NoPrimary && hole || best != NoPrimary && best == r.pull.avoid {
+		return r.otherPeer(best, want, hole) // what was lost to a hole is committed: whoever is there may have it
 	}
 	return best
 }
@@ -154,8 +171,8 @@ func (r *Replica) mayServe(i int, want uint64, hole bool) bool {
 	return i != r.cfg.Self && r.peers[i].up && !(hole && r.peers[i].earliest > want)
 }
 
-// otherPeer turns to somebody else than the only peer that is known to have what is missing and has just
-// failed to give it, being damaged there perhaps. Backups do not tell one another what they have, so they
+// otherPeer turns to somebody else than the only peer, if any, that is known to have what is missing and has
+// just failed to give it, being damaged there perhaps. Backups do not tell one another what they have, so they
 // are asked in turn, between two tries of the one that is known.
 func (r *Replica) otherPeer(known int, want uint64, hole bool) int {
 	var others []int
@@ -180,7 +197,7 @@ func (r *Replica) startPull(from, target uint64, hole bool) bool {
 		target = min(target, commit)
 	}
 	bulk := !hole && target-from >= r.cfg.RingOps && !r.errs(mistake.RepairNeverFinal)
-	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt}
+	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt, holeTries: p.holeTries}
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
 	return true
@@ -448,6 +465,7 @@ func (r *Replica) onFilled(in *Input) {
 	}
 	r.log.fillHole(id.Op)
 	r.filled++
+	r.pull.holeTries = 0
 	if !r.pull.active || !r.pull.hole {
 		if n := len(r.log.holes); n == 0 || r.log.holes[0].From > id.Op+holeOps {
 			r.pull.holeAt = r.tick

@@ -21,6 +21,7 @@ const (
 	EffStage                            // Header: this input's frame is the next of the chain that is being staged
 	EffStageDrop                        // what was staged is not wanted
 	EffInstall                          // State, Table: the staged chain, with these, takes the log's place; InInstalled
+	EffTrim                             // ID.Op, Table: nothing below this op is wanted any more; Table, as of ID.Op-1 or later, must outlast it. InTrimmed, or nothing
 	EffReset                            // ID, From: the log is another one, from op From to ID; nothing of the old is left
 	EffEvent                            // Event
 	EffFence                            // Detail: a promise cannot be kept; stop taking part, exit

@@ -347,6 +347,7 @@ func (r *Replica) onHello(in *Input) {
 	}
 	again := p.incarnation != Incarnation{}
 	p.incarnation, p.commit, p.earliest = in.Incarnation, 0, 0
+	r.pull.holeTries = 0 // this life may have what others did not give
 	r.lead.forget(int(in.Peer))
 	r.change.forget(int(in.Peer))
 	r.election.forget(int(in.Peer))

@@ -227,7 +227,7 @@ func (r *Replica) onTrimmed(start uint64) {
 	if start <= l.start {
 		return
 	}
-	l.start = start
+	l.start, r.pull.holeTries = start, 0
 	for len(l.holes) > 0 && l.holes[0].To < start {
 		l.holes = l.holes[1:]
 	}

@@ -191,7 +191,7 @@ func (l *Liveness) verdict() (property, why string) {
 	}
 	for i := range c.Nodes {
 		s := &c.Nodes[i].Status
-		if c.connected(i) && (s.State != "normal" || s.Commit.Op != c.Commit || s.Holes > 0 && !c.Nodes[i].Forgone) {
+		if c.connected(i) && (s.State != "normal" || s.Commit.Op != c.Commit || s.Holes > 0) {
 			return "P1", "a connected replica has not reached the group's commit"
 		}
 	}

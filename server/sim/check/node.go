@@ -9,11 +9,7 @@ type Fail func(property, format string, args ...any)
 type Node struct {
 	Up     bool  // its process runs and takes part
 	Linked uint8 // bit i: messages pass to replica i and back
-
-	// Forgone: it has holes, and all other replicas have trimmed those ops, so that nobody can close them. That is a
-	// weakness of the log, named in ARCHITECTURE.md: such a replica is behind in nothing, and does not vouch.
-	Forgone bool
-	Status  vsr.Status
+	Status vsr.Status
 }
 
 // Cluster is what an observer sees of all replicas at one tick.

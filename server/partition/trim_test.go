@@ -1,0 +1,92 @@
+package partition
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"rejoin/server/journal/faultfs"
+	"rejoin/server/vsr"
+)
+
+// TestTrimUnderCrashes: whatever a power cut leaves of a log that was told to begin behind a hole, it begins
+// where it did or where it was told, and in both cases its client table can be told.
+func TestTrimUnderCrashes(t *testing.T) {
+	var was [2]int
+	for k := 0; ; k++ {
+		for seed := range uint64(3) {
+			f := newFullRig(t, 0)
+			var jobs []Job
+			for range 7 { // two to a segment
+				jobs = append(jobs, f.job(JobAppend))
+			}
+			if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+				t.Fatal(len(left), err)
+			}
+			f.posted = nil
+			f.fs.StopBefore(k)
+			_, err := f.perform([]Job{trimJob(f, 6, 0)})
+			if err != nil && !errors.Is(err, faultfs.ErrStopped) {
+				t.Fatal(err)
+			}
+			f.fs.Crash(rand.New(rand.NewPCG(seed, uint64(k))))
+			if err := f.pool.Close(); err != nil {
+				t.Fatal(err)
+			}
+			rec := f.open()
+			if err := tableReaches(rec); err != nil || rec.Held != f.last.ID() || len(rec.Holes) > 0 {
+				t.Fatalf("stopped before operation %d: %v; the log ends at op %d of %d, holes %v", k, err, rec.Held.Op, f.last.Op, rec.Holes)
+			}
+			switch {
+			case rec.Start == 5:
+				was[1]++
+			case err != nil && (rec.Start == 1 || rec.Start == 3): // segment by segment
+				was[0]++
+			default:
+				t.Fatalf("stopped before operation %d: the log begins at op %d", k, rec.Start)
+			}
+			if err := f.disk.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err == nil && seed == 2 {
+				if was[0] < 5 || was[1] < 3 {
+					t.Errorf("the log began where it did %d times, and where it was told %d times", was[0], was[1])
+				}
+				return
+			}
+		}
+	}
+}
+
+// trimJob lets the log begin at op, with a client table as of its end.
+func trimJob(f *fullRig, op, lease uint64) Job {
+	j := Job{Kind: JobTrim, ID: vsr.ID{Op: op}, Table: vsr.Table{ID: f.last.ID(), Offset: f.last.NextOffset()}, Lease: &atomic.Uint64{}}
+	j.Lease.Store(lease)
+	return j
+}
+
+// TestTrimLeavesALease: nor what a transfer needs that began since the job was queued, nor anything where no
+// client table can be saved.
+func TestTrimLeavesALease(t *testing.T) {
+	f := newFullRig(t, 0)
+	var jobs []Job
+	for range 7 {
+		jobs = append(jobs, f.job(JobAppend))
+	}
+	jobs = append(jobs, trimJob(f, 6, 4))
+	if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	if start := f.disk.Log().Start(); start != 3 {
+		t.Errorf("the log begins at op %d, a transfer needs op 4", start)
+	}
+	f.fs.CapacityBytes = 1
+	if left, err := f.perform([]Job{trimJob(f, 6, 0)}); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	if start := f.disk.Log().Start(); start != 3 {
+		t.Errorf("the log begins at op %d, and no checkpoint tells what was below", start)
+	}
+	f.close()
+}

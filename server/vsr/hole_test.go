@@ -1,0 +1,112 @@
+package vsr
+
+import "testing"
+
+// holeRig is a backup of view 1 that holds ops 1 to 40, all committed, and has met damage in op 20.
+func holeRig(t *testing.T) (*rig, chain) {
+	var c chain
+	c.grow(40, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 40)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 20}})
+	return g, c
+}
+
+// live lets ticks pass in which the primary beats and pulls are refused by peers whose logs begin where
+// starts says: 0 is a peer that cannot give the op now, and does not say that it has trimmed it.
+func (g *rig) live(c chain, ticks int, starts map[int]uint64) {
+	for range ticks {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			if start, answers := starts[int(m.To)]; answers {
+				g.hear(int(m.To), 1, Message{Kind: MsgPullRefused, Commit: c.id(40), Round: m.Round, FromOp: start})
+			}
+		}
+	}
+}
+
+// trims returns the ops at which the disk was told to let the log begin.
+func (g *rig) trims() (starts []uint64) {
+	for _, e := range g.effects {
+		if e.Kind == EffTrim {
+			starts = append(starts, e.ID.Op)
+			if e.Table.ID.Op+1 < e.ID.Op {
+				g.t.Errorf("the log is to begin at op %d with a client table as of op %d", e.ID.Op, e.Table.ID.Op)
+			}
+		}
+	}
+	return starts
+}
+
+// Where all others have trimmed it, a hole is given up at once, down to the earliest of their logs.
+func TestBeginsBehindWhatAllHaveTrimmed(t *testing.T) {
+	g, c := holeRig(t)
+	g.live(c, 250, map[int]uint64{1: 30, 2: 25})
+	starts := g.trims()
+	if len(starts) == 0 || starts[0] != 25 {
+		t.Fatalf("the log is to begin at %v, want 25", starts)
+	}
+	if g.r.voucher().Op != 0 {
+		t.Error("vouches before the disk has said where the log begins")
+	}
+	g.step(Input{Kind: InTrimmed, ID: ID{Op: 25}})
+	if s := g.r.Status(); s.Holes != 0 || g.r.voucher() != c.id(40) {
+		t.Errorf("%d holes are left, it vouches for op %d", s.Holes, g.r.voucher().Op)
+	}
+	before := len(starts)
+	g.live(c, 500, map[int]uint64{1: 30, 2: 25})
+	if len(g.trims()) != before {
+		t.Error("asks the disk again for what is done")
+	}
+}
+
+// What others still have is not given up: not before anybody has trimmed it, and not before who is there
+// has been asked.
+func TestKeepsAskingForAHole(t *testing.T) {
+	g, c := holeRig(t)
+	g.live(c, 2000, map[int]uint64{1: 0, 2: 0})
+	if starts := g.trims(); len(starts) != 0 {
+		t.Fatalf("the log is to begin at %v, and nobody has trimmed the hole", starts)
+	}
+	g, c = holeRig(t)
+	for range 600 {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			if m.To == 1 {
+				g.hear(1, 1, Message{Kind: MsgPullRefused, Commit: c.id(40), Round: m.Round, FromOp: 30})
+				continue
+			}
+			g.hear(2, 1, Message{Kind: MsgChunk, Round: m.Round, Header: c[19]})
+			g.step(Input{Kind: InFilled, ID: c.id(20), OK: true})
+		}
+	}
+	if s := g.r.Status(); s.Holes != 0 || len(g.trims()) != 0 {
+		t.Errorf("%d holes, the log is to begin at %v: the other backup was not asked", s.Holes, g.trims())
+	}
+}
+
+// A replica that is away, or damaged in the same place, does not keep a hole open for ever.
+func TestBeginsBehindWithoutTheThird(t *testing.T) {
+	for name, starts := range map[string]map[int]uint64{"is damaged, too": {1: 30, 2: 0}, "does not answer": {1: 30}} {
+		g, c := holeRig(t)
+		g.live(c, 1500, starts)
+		if got := g.trims(); len(got) == 0 || got[0] != 30 {
+			t.Errorf("the third %s: the log is to begin at %v, want 30", name, got)
+		}
+	}
+}
+
+// What a transfer to a peer is about to be sent stays until it has gone.
+func TestBeginsBehindNoLease(t *testing.T) {
+	g, c := holeRig(t)
+	g.hear(2, 1, Message{Kind: MsgPull, Commit: c.id(10), Round: 1, FromOp: 22, ToOp: 40, Window: 3, Bulk: true})
+	g.live(c, 900, map[int]uint64{1: 30, 2: 30})
+	if starts := g.trims(); len(starts) != 0 {
+		t.Fatalf("the log is to begin at %v, and a transfer needs op 22", starts)
+	}
+	g.live(c, 300, map[int]uint64{1: 30, 2: 30}) // its lease ends
+	if starts := g.trims(); len(starts) == 0 {
+		t.Error("the hole stays after the transfer")
+	}
+}
