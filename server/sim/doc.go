@@ -48,9 +48,8 @@
 //     writes together" is never met but by a single node;
 //   - damage of both copies of a state, of the mark and of ops of one log; of ops in a topic that acknowledges
 //     un-synced writes, and of a replica that loses power before it is repaired;
-//   - a file of ops that is gone where retention trims: once all others have trimmed these ops, nobody can
-//     give them back, and they stay a hole until their owner has trimmed them, too. Where damage of single
-//     ops leads to the same, the run is counted ("holes forgone") and not judged for that hole;
+//   - a file of ops that is gone where retention trims: two of them, next to one another, leave one hole without
+//     borders in it, and a log begins behind a hole only where a segment ends;
 //   - read errors of ops that pass, and syncs that lie about what was not damaged;
 //   - several groups in one process.
 package sim
