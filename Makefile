@@ -12,7 +12,7 @@ RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server
 # Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin profile compare ab sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin peers profile compare ab sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -51,6 +51,10 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
+
+peers: ## build the servers of other systems that targets start, into bin/peers: nats-server (docs/targets.md)
+	@mkdir -p bin/peers
+	cd peers/nats && go build -o ../../bin/peers/nats-server github.com/nats-io/nats-server/v2
 
 profile: build ## run SCENARIO=steady and say where its profiles and flame graphs are; MODE=mem, mutex, block, trace, flight … adds more
 	$(BENCH) run $(or $(SCENARIO),steady) $(if $(MODE),--profile $(MODE))

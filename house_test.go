@@ -140,6 +140,7 @@ var mayImport = map[string][]string{
 	"loadgen/target/memory":    {"loadgen"},
 	"loadgen/target/builtin":   {"loadgen", "results", "server/wire", "server/vsr"},
 	"loadgen/target/kafka":     {"loadgen"},
+	"loadgen/target/nats":      {"loadgen", "results"},
 }
 
 // mayImportInTests widens mayImport for files that end in _test.go.
@@ -150,6 +151,7 @@ var mayImportInTests = map[string][]string{
 	"loadgen/target/memory":    {"loadgen/targettest"},
 	"loadgen/target/builtin":   {"loadgen/targettest"},
 	"loadgen/target/kafka":     {"loadgen/targettest"},
+	"loadgen/target/nats":      {"loadgen/targettest"},
 	"server/journal":           {"server/journal/faultfs"},
 	"server/partition":         {"server/journal/faultfs"},
 }
@@ -265,7 +267,7 @@ func TestMistakesAreSimulated(t *testing.T) {
 // oneImporter are libraries that exactly one package of ours may use, so that replacing one is the work of one package.
 var oneImporter = []string{
 	"github.com/alecthomas/kong", "github.com/HdrHistogram/hdrhistogram-go", "gonum.org/v1/plot",
-	"github.com/nats-io/nats.go", "github.com/twmb/franz-go", "golang.org/x/perf",
+	"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go", "github.com/twmb/franz-go", "golang.org/x/perf",
 }
 
 // onlyImporter are libraries whose importer is named, tests included: a process has one CPU profile, and one package knows who takes it.

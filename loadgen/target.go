@@ -53,6 +53,10 @@ type ReadBatch struct {
 	// Damaged: the record's own checksum does not match, yet its messages could still be told apart.
 	Damaged bool
 
+	// Apart: the target stores messages one by one, so that this is one, and its batch's others may stand apart from it, with those of other
+	// batches between. What such a target promises is a message, not a batch.
+	Apart bool
+
 	Messages [][]byte // the payloads; valid until yield returns
 }
 

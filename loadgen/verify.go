@@ -109,10 +109,22 @@ func (v *Verifier) missing(report *Report) {
 func (v *Verifier) missingAnywhere(id batchID, offset uint64) bool {
 	held := slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) })
 	allRead := !slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.report.Unreadable != "" })
+	furthest := uint64(0)
+	for _, r := range v.readers {
+		furthest = max(furthest, r.next)
+	}
 	lost := false
 	for _, r := range v.readers {
+		part := r.apart[id]
 		switch {
 		case r.seen.has(id):
+		case part != nil && r.report.Unreadable != "": // what is missing may stand behind where the reading stopped
+			r.report.UnreadBatches++
+		case part != nil && r.next < furthest:
+			r.report.BehindBatches++
+		case part != nil:
+			lost = true
+			r.report.find(KindLost, "%v was acknowledged at offset %d and only %d of its messages are there", id, offset, part.count)
 		case offset < r.report.EarliestOffset:
 			r.report.TrimmedBatches++
 		case offset < r.next:

@@ -19,6 +19,10 @@ type replicaReader struct {
 	first   uint64 // offset that came first
 
 	open     openBatch
+	apart    map[batchID]*apartBatch // batches whose messages stand apart, from the first message to the last
+	repeated map[batchID]bool        // of these, what was counted as duplicated
+	scatter  bool                    // the record in hand is of a target that stores messages one by one
+
 	stray    batchID // the last batch of which a part was found, so that it is counted once
 	hasStray bool
 	foreign  bool // the record in hand was counted as foreign
@@ -53,6 +57,7 @@ func (r *replicaReader) read(ctx context.Context, source Source) {
 	end, err := source.ReadReplica(ctx, r.report.Replica, r.take)
 	r.report.ReadTo = r.next
 	r.closeOpen()
+	r.closeApart()
 	switch {
 	case err != nil:
 		r.report.EarliestOffset = r.first // all that is known of it
@@ -85,7 +90,7 @@ func (r *replicaReader) take(b ReadBatch) error {
 		r.closeOpen()
 		r.report.find(KindGap, "offset %d comes after offset %d", b.BaseOffset, r.next-1)
 	}
-	r.foreign, r.damaged = false, b.Damaged
+	r.foreign, r.damaged, r.scatter = false, b.Damaged, b.Apart
 	if b.Damaged {
 		r.report.find(KindCorrupted, "offset %d: the record's own checksum does not match", b.BaseOffset)
 	}
@@ -113,6 +118,8 @@ func (r *replicaReader) message(offset uint64, m []byte) {
 		r.closeOpen() // the torn end of the ledger may have named it: nothing can be said
 	case !r.index.knows(batch) || id.Count != r.index.head.BatchMessages || id.Index >= id.Count:
 		r.foreignMessage(offset, "message %d of %d of %v, which the ledger does not know", id.Index, id.Count, batch)
+	case r.scatter:
+		r.collect(offset, batch, id.Index, false)
 	default:
 		r.follow(offset, batch, id.Index, false)
 	}
@@ -123,6 +130,8 @@ func (r *replicaReader) message(offset uint64, m []byte) {
 func (r *replicaReader) damagedMessage(offset uint64, id MessageID, ours bool) {
 	said := batchID{id.Producer, id.Sequence}
 	switch {
+	case r.scatter && ours && id.RunID == r.index.head.RunID && r.index.knows(said) && id.Index >= 0 && id.Index < r.index.head.BatchMessages:
+		r.collect(offset, said, id.Index, true)
 	case r.open.index > 0:
 		r.follow(offset, r.open.id, r.open.index, true)
 	case ours && id.RunID == r.index.head.RunID && r.index.knows(said) && id.Index == 0:

@@ -43,6 +43,11 @@ type ReplicaReport struct {
 	VerifiedBatches       int64 `json:"verified_batches"`        // acknowledged and there, once, whole, at their offset
 	UnknownPresentBatches int64 `json:"unknown_present_batches"` // unknown and there, which is right
 
+	// DisorderedBatches and PartialBatches are counted only where messages are stored one by one, which promises neither: batches that are there
+	// whole, in another order than they were sent; batches without an acknowledgement of which some messages are there.
+	DisorderedBatches int64 `json:"disordered_batches,omitempty"`
+	PartialBatches    int64 `json:"partial_batches,omitempty"`
+
 	// BehindBatches are acknowledged ones above the replica's end, TrimmedBatches below its earliest
 	// offset, UnreadBatches above where an incomplete read stopped: not proven either way.
 	BehindBatches  int64 `json:"behind_batches"`

@@ -143,7 +143,7 @@ type Generator struct {
 	Nice         int      `json:"nice"` // priority it ran at; 0 is ordinary, below is preferred
 }
 
-// VerifyRound is one reading of all replicas: live, alone with the others stopped, or offline from the files.
+// VerifyRound is one reading of all replicas: live, alone with the others stopped, offline from the files, or live after a restart of all.
 type VerifyRound struct {
 	Name            string  `json:"name"`
 	Replica         string  `json:"replica,omitempty"`

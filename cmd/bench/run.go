@@ -11,8 +11,9 @@ import (
 )
 
 type runCommand struct {
-	Scenario string       `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate, search) or a YAML file. Default: quick."`
-	Target   string       `help:"System to drive: builtin (our log, as node processes) or memory (this process; tries the harness itself). Default: the scenario's." placeholder:"NAME"`
+	Scenario string `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate, search) or a YAML file. Default: quick."`
+	Target   string `help:"System to drive: builtin (our log, as node processes), memory (this process; tries the harness itself) or another system, see docs/targets.md. Default: the scenario's." placeholder:"NAME"`
+	PeerFlags
 	Rate     rateFlag     `help:"Offered messages a second, all producers together. Default: the scenario's." placeholder:"N"`
 	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`
 	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0, the default, draws one and prints it." placeholder:"N"`
@@ -47,6 +48,7 @@ Examples:
   bench run rejoin-360                  the reference schedule; about eight minutes and 9 GB of disk
   bench run steady --rate 60000         no faults, twice the load
   bench run quick --target memory       tries the harness without a cluster
+  bench run quick --target nats         NATS JetStream instead; make peers first
   bench run --from latest               the last run again, same seed
   bench run quick --print               what quick means in full
   bench run quick --repeat 5            five runs, and medians over 15 kills

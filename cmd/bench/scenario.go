@@ -28,7 +28,7 @@ type Scenario struct {
 	Name  string `yaml:"name"`
 	About string `yaml:"about"`
 
-	Target        string         `yaml:"target"` // builtin or memory
+	Target        string         `yaml:"target"` // one of targetKinds
 	Nodes         int            `yaml:"nodes"`
 	Producers     int            `yaml:"producers"`
 	BatchMessages int            `yaml:"batch_messages"`

@@ -22,7 +22,7 @@ type searchCommand struct {
 	Runs      int           `help:"Runs at most, repetitions of invalid ones included." default:"12" placeholder:"N"`
 	Within    time.Duration `help:"Time at most: a run begins only if one as long as the longest so far still fits." default:"30m" placeholder:"TIME"`
 	Seed      uint64        `help:"Seed of the first run, the next has one more; 0 draws one." placeholder:"N"`
-	Target    string        `help:"System to drive: builtin or memory. Default: the scenario's." placeholder:"NAME"`
+	Target    string        `help:"System to drive, as in bench run. Default: the scenario's." placeholder:"NAME"`
 
 	launch launch
 }

@@ -48,10 +48,11 @@ func (k targetKind) whyNoRepairs() string {
 
 // targetKinds are all targets.
 func targetKinds() []targetKind {
-	return []targetKind{
+	kinds := []targetKind{
 		{name: targetBuiltin, ports: 3, diskFactor: 1, own: true, open: newBuiltinSystem},
 		{name: targetMemory, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
 	}
+	return append(kinds, natsKinds()...)
 }
 
 // kindOf finds a target by its name; false if there is none.

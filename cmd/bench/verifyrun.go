@@ -88,6 +88,9 @@ func readText(report *loadgen.ReplicaReport, files bool) string {
 	if files {
 		text += " (up to the last acknowledged offset)"
 	}
+	if report.DisorderedBatches+report.PartialBatches > 0 { // known only now: the rest of the report follows when all replicas were read
+		text += fmt.Sprintf("; %d batches in another order than sent, %d unacknowledged ones in part", report.DisorderedBatches, report.PartialBatches)
+	}
 	return text
 }
 
