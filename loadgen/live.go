@@ -18,6 +18,8 @@ type liveStart struct {
 	base  time.Time
 	at    time.Time // due times count from here
 	table Timetable
+	// closed: what was sent is what was due.
+	closed bool
 }
 
 // liveLatencies is how many of its latest latencies a producer shows: several seconds at the default
@@ -92,7 +94,8 @@ func (l *Live) NewObserver() *Observer {
 // they rest on the few latest batches; the histograms of the run come from the ledger.
 func (o *Observer) Look() Progress {
 	var p Progress
-	if start := o.live.start.Load(); start != nil {
+	start := o.live.start.Load()
+	if start != nil {
 		p.AtNs = int64(time.Since(start.base))
 		p.Due = int64(start.table.DueBy(time.Since(start.at)))
 	}
@@ -109,6 +112,9 @@ func (o *Observer) Look() Progress {
 			recent = append(recent, source.latencies[n%liveLatencies].Load())
 		}
 		o.seen[i] = count
+	}
+	if start != nil && start.closed {
+		p.Due = p.Sent
 	}
 	p.RecentP50Ns, p.RecentP99Ns, p.MaxNs = threeOf(recent)
 	recent, o.read = o.live.reads.since(o.read)

@@ -18,7 +18,10 @@ type Options struct {
 	Duration      time.Duration // of the load; 60 s
 	Steps         []RateStep    // if given, they stand for RatePerS and Duration
 	Arrival       Arrival       // ArrivalSpread
-	Pacer         PacerMode     // PacerTimerfd
+	// ClosedLoop lets each producer send its next batch when the one before has its outcome, for Duration: no timetable, no lateness. Such a
+	// load shows how much a target can take, and never what its latency is at any rate: it waits with the target. No consumers then.
+	ClosedLoop bool
+	Pacer      PacerMode // PacerTimerfd
 
 	// CompressedShare is what zlib leaves of the payload; 1 (incompressible).
 	CompressedShare float64
@@ -127,6 +130,9 @@ func (o Options) validate() error {
 	addresses := len(o.Target.Addresses())
 	if addresses == 0 {
 		return fmt.Errorf("loadgen: target %s has no address", o.Target.Name())
+	}
+	if o.ClosedLoop && (len(o.Steps) > 0 || len(o.Consumers) > 0) {
+		return errors.New("loadgen: a closed loop has no timetable, so neither steps nor consumers, which tell time from due; leave them out")
 	}
 	if o.FirstAddress < 0 || o.FirstAddress >= addresses {
 		return fmt.Errorf("loadgen: first address %d: the target has addresses 0 to %d", o.FirstAddress, addresses-1)

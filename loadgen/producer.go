@@ -20,6 +20,7 @@ type producerLoop struct {
 
 	base   time.Time // ledger times count from here
 	start  time.Time // due times count from here
+	closed bool      // no schedule: due is when the producer is free
 	stop   time.Time // the load's end
 	budget time.Duration
 	drain  time.Duration
@@ -42,12 +43,14 @@ func (p *producerLoop) run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.pacer.interrupt)()
 	p.free = p.start
 	for sequence := uint64(0); ; sequence++ {
-		offset, ok := p.schedule.Next()
+		due, ok := p.nextDue()
 		if !ok {
 			return nil
 		}
-		due := p.start.Add(offset)
 		batch := p.payload.Fill(sequence) // before the wait: filling is not lateness
+		if p.closed {
+			due = later(due, time.Now())
+		}
 		p.pacer.until(due)
 		if ctx.Err() != nil && time.Now().Before(due) {
 			return nil // the load was stopped before this batch was due
@@ -61,6 +64,15 @@ func (p *producerLoop) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// nextDue is when the next batch is due, or false when the load has ended. In a closed loop that is when it has been filled.
+func (p *producerLoop) nextDue() (time.Time, bool) {
+	if p.closed {
+		return p.start, time.Now().Before(p.stop)
+	}
+	offset, ok := p.schedule.Next()
+	return p.start.Add(offset), ok
 }
 
 // send brings one batch to its outcome.

@@ -101,7 +101,7 @@ func (r *run) openProducer(ctx context.Context, i int, pool *PayloadPool) error 
 		payload: pool.NewPayload(i),
 		roster:  newRoster(len(o.Target.Addresses()), o.FirstAddress, o.Seed^uint64(i)*0xa0761d6478bd642f),
 		live:    &o.Live.producers[i],
-		base:    o.Base, budget: o.Budget, drain: o.DrainBudget,
+		base:    o.Base, budget: o.Budget, drain: o.DrainBudget, closed: o.ClosedLoop,
 	}
 	p.schedule = o.timetable().Schedule(i)
 	r.loops = append(r.loops, p)
@@ -151,7 +151,7 @@ func (r *run) load(ctx context.Context) error {
 		p.start, p.stop = start, stop
 	}
 	r.outcome.StartNs = int64(start.Sub(o.Base))
-	o.Live.start.Store(&liveStart{base: o.Base, at: start, table: o.timetable()})
+	o.Live.start.Store(&liveStart{base: o.Base, at: start, table: o.timetable(), closed: o.ClosedLoop})
 	if o.OnStart != nil {
 		o.OnStart(r.outcome.StartNs)
 	}

@@ -66,7 +66,7 @@ func (v *Verifier) Read(ctx context.Context, source Source, replica string) *Rep
 
 // Finish compares the replicas with each other and judges.
 func (v *Verifier) Finish() *Report {
-	report := &Report{AckedBatches: v.index.acked, UnknownBatches: v.index.unknown, FailedBatches: v.index.failed,
+	report := &Report{TrimmedAllowed: v.options.AllowTrimmed, AckedBatches: v.index.acked, UnknownBatches: v.index.unknown, FailedBatches: v.index.failed,
 		DivergedReplicas: []string{}, BehindReplicas: []string{}, UnreadableReplicas: []string{}, Reasons: []string{}}
 	for _, r := range v.readers {
 		report.Replicas = append(report.Replicas, r.report)

@@ -98,6 +98,9 @@ type Report struct {
 	Verdict VerifyVerdict `json:"verdict"`
 	Reasons []string      `json:"reasons"` // in words, why it is not a pass
 
+	// TrimmedAllowed says that retention was on: each replica was verified from its earliest offset.
+	TrimmedAllowed bool `json:"trimmed_allowed"`
+
 	AckedBatches   int64 `json:"acked_batches"`
 	UnknownBatches int64 `json:"unknown_batches"`
 	FailedBatches  int64 `json:"failed_batches"`
@@ -196,6 +199,9 @@ func (r *Report) doubts(o VerifyOptions, torn []int) []string {
 		}
 		if replica.TrimmedBatches > 0 && !o.AllowTrimmed {
 			doubt("%s begins at offset %d: %d acknowledged batches were trimmed", replica.Replica, replica.EarliestOffset, replica.TrimmedBatches)
+		}
+		if replica.TrimmedBatches > 0 && replica.VerifiedBatches == 0 {
+			doubt("%s holds nothing that was acknowledged: all of it was trimmed", replica.Replica)
 		}
 	}
 	return doubts

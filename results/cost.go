@@ -12,6 +12,38 @@ type Cost struct {
 	AckedMessages int64 `json:"acked_messages"`
 	// GeneratorCPUNs is user and system time of the harness over the whole load.
 	GeneratorCPUNs *int64 `json:"generator_cpu_ns"`
+	// Roles say what a batch cost in each.
+	Roles []RoleCost `json:"roles"`
+}
+
+// RoleCost is what one batch cost in a role: primary, backup (one of them) or generator. For nodes it holds for the measured phase, by their
+// own counters at its two ends, and only for those that lived all through it; for the generator for the whole load. Null is not known.
+type RoleCost struct {
+	Role    string `json:"role"`
+	Nodes   int    `json:"nodes"`
+	Batches int64  `json:"batches"` // that these nodes committed, together
+	// CPUNsPerBatch is user and system time.
+	CPUNsPerBatch *float64 `json:"cpu_ns_per_batch"`
+	// BatchesPerSync share one write and fdatasync; SyncsPerBatch is the inverse.
+	BatchesPerSync *float64 `json:"batches_per_sync"`
+	SyncsPerBatch  *float64 `json:"syncs_per_batch"`
+	// CallsPerBatch are reads and writes, of files and sockets, as the kernel counts them: neither syncs nor waits.
+	CallsPerBatch *float64 `json:"calls_per_batch"`
+	// AllocationsPerBatch and the like are of the Go heap, all that the process does included.
+	AllocationsPerBatch    *float64 `json:"allocations_per_batch"`
+	AllocatedBytesPerBatch *float64 `json:"allocated_bytes_per_batch"`
+	// CopiedBytesPerBatch are those of bodies that were copied in user space after they had been read.
+	CopiedBytesPerBatch *float64 `json:"copied_bytes_per_batch"`
+}
+
+// Role of the summary's costs, nil if there is none.
+func (c Cost) Role(name string) *RoleCost {
+	for i := range c.Roles {
+		if c.Roles[i].Role == name {
+			return &c.Roles[i]
+		}
+	}
+	return nil
 }
 
 // usage follows a counter of one node that begins anew with each of its processes.

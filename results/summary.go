@@ -164,6 +164,7 @@ func (f Folder) WriteSummary(s Summary) error {
 	orEmpty(&s.Kills)
 	orEmpty(&s.Consumers)
 	orEmpty(&s.Verification)
+	orEmpty(&s.Cost.Roles)
 	for _, m := range []*map[string]Quantiles{&s.LatencyNs, &s.ServiceNs, &s.LateNs, &s.ReadNs} {
 		if *m == nil {
 			*m = map[string]Quantiles{}

@@ -24,6 +24,9 @@ func (r *session) conclude(ctx context.Context, failed error) (int, error) {
 			r.judge.Invalid("the machine could not be measured again: %v", err)
 		}
 	}
+	if r.loaded && failed == nil && !r.outcome.Interrupted {
+		r.limitsAfter(ctx)
+	}
 	if stopErr != nil {
 		r.warn("%v", stopErr)
 	}

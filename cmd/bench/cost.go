@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -38,20 +34,7 @@ func cpuOf(pid int) *int64 {
 }
 
 // writtenOf is what a process sent to storage, nil if the kernel does not say.
-func writtenOf(pid int) *int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	if err != nil {
-		return nil
-	}
-	for line := range bytes.Lines(text) {
-		if value, ok := bytes.CutPrefix(line, []byte("write_bytes: ")); ok {
-			if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil {
-				return &n
-			}
-		}
-	}
-	return nil
-}
+func writtenOf(pid int) *int64 { return ioOf(pid, "write_bytes: ") }
 
 // bytesOnDisk is what the files under a directory take on the disk, holes not counted; nil if there is none. A file that goes away meanwhile
 // counts nothing.
@@ -83,6 +66,11 @@ func (r *session) cost(s results.Summary, nodes *results.CostWatch) results.Cost
 		AckedMessages: int64(math.Round(s.BatchesPerS*float64(s.MeasuredNs)/1e9)) * int64(r.scenario.BatchMessages)}
 	if !r.run.Found.Tmpfs {
 		c.NodesWrittenBytes = nodes.WrittenBytes()
+	}
+	c.Roles = r.counted.roleCosts()
+	if c.GeneratorCPUNs != nil && s.AckedBatches > 0 {
+		c.Roles = append(c.Roles, results.RoleCost{Role: results.SourceGenerator, Nodes: 1, Batches: s.AckedBatches,
+			CPUNsPerBatch: new(float64(*c.GeneratorCPUNs) / float64(s.AckedBatches))})
 	}
 	return c
 }

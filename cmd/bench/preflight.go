@@ -26,6 +26,8 @@ const (
 	openFilesMin   = 1024
 	diskSlack      = 2 // beside the frames: preallocated segments, ledgers, plots
 	diskSlackBytes = 1 << 30
+	// retentionSegments lie beyond what retention keeps: whole segments go, and only behind a checkpoint.
+	retentionSegments = 4
 )
 
 // preflight looks for what would spoil the run, and says it before anything is started.
@@ -62,9 +64,13 @@ func (r *session) preflight(context.Context) error {
 func (s Scenario) diskNeeded() int64 {
 	batches := s.batchesOffered(0, time.Duration(s.Duration))
 	if s.Overload {
-		batches = min(batches, 15_000*time.Duration(s.Duration).Seconds()) // beyond any disk's rate here
+		batches = min(batches, closedLoopPerSMax*time.Duration(s.Duration).Seconds())
 	}
-	frames := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost())) * float64(s.Nodes) * s.kind().diskFactor
+	each := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost()))
+	if kept := s.Cluster.RetentionBytes; kept > 0 {
+		each = min(each, float64(kept+retentionSegments*max(s.Cluster.SegmentBytes, 64<<20)))
+	}
+	frames := each * float64(s.Nodes)
 	return int64(frames) + int64(s.Nodes)*diskSlack*max(s.Cluster.SegmentBytes, 64<<20) + diskSlackBytes
 }
 

@@ -79,6 +79,9 @@ func (r *session) books(s *results.Summary, m *loadgen.Measurement, timeline *re
 
 // askedBatches is how many batches the timetable of the scenario holds; of random arrivals the expected number.
 func (r *session) askedBatches() float64 {
+	if r.scenario.ClosedLoop {
+		return 0 // there is no timetable
+	}
 	return r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration))
 }
 

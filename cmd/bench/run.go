@@ -22,6 +22,7 @@ type runCommand struct {
 	Keep     bool         `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
 	Profile  string       `help:"Profile harness and nodes also by mem, mutex, block, trace, goroutine or clock; flight: keep the nodes' last seconds of trace; cpu: CPU time over the whole life instead of by phase; none: no profiler at all. Default: CPU time by phase." placeholder:"MODE[,flight]"`
 
+	Limits     bool     `help:"Measure before and after the run what the machine can do at most, about half a minute each; the report then shows each figure beside its limit (docs/limits.md)."`
 	FlightOver duration `help:"With --profile flight: a batch that takes longer is an occasion to save what the nodes have kept." default:"250ms" placeholder:"TIME"`
 	Print      bool     `help:"Print the effective scenario as YAML, flags taken in and every default filled in, and run nothing."`
 	JSON       bool     `help:"Print events, progress and verdict on stdout, one JSON object a line (docs/watching.md); text for people goes to stderr." name:"json"`
@@ -117,7 +118,10 @@ func (c *runCommand) asked(env *environment) (s Scenario, seed uint64, leftOut [
 		if len(s.Load) > 0 {
 			leftOut = append(leftOut, "the steps of load: --rate is one rate")
 		}
-		s.MessagesPerS, s.Load = c.Rate.messagesPerS, nil
+		if s.ClosedLoop {
+			leftOut = append(leftOut, "the closed loop: --rate is a timetable")
+		}
+		s.MessagesPerS, s.Load, s.ClosedLoop = c.Rate.messagesPerS, nil, false
 	}
 	if c.Duration.given {
 		leftOut = append(leftOut, s.setDuration(c.Duration.length)...)
@@ -186,6 +190,7 @@ func (r *session) perform(ctx context.Context) (code int, err error) {
 		do   func(context.Context) error
 	}{
 		{"preflight", r.preflight},
+		{"limits", r.limitsBefore}, // before the priority is raised: the parts run at the ordinary one
 		{"priority", r.takePriority},
 		{"canaries", r.canariesBefore},
 		{"baseline", r.baseline},

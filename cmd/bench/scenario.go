@@ -36,6 +36,7 @@ type Scenario struct {
 	Payload       PayloadShape   `yaml:"payload,omitempty"`
 	MessagesPerS  int            `yaml:"messages_per_s,omitempty"` // all producers together, open loop; 0 where Load is given
 	Load          []LoadStep     `yaml:"load,omitempty"`           // instead of MessagesPerS and Duration
+	ClosedLoop    bool           `yaml:"closed_loop,omitempty"`    // instead of MessagesPerS: each producer sends at the answer to the batch before
 	Arrival       loadgenArrival `yaml:"arrival,omitempty"`
 	Warmup        duration       `yaml:"warmup"`             // part of Duration; its samples count apart
 	Duration      duration       `yaml:"duration,omitempty"` // of the load; with Load the sum of its steps
@@ -122,6 +123,9 @@ func builtinScenarios() []string {
 func (s Scenario) toYAML() ([]byte, error) {
 	if len(s.Load) > 0 {
 		s.MessagesPerS, s.Duration = 0, 0 // they follow from the steps
+	}
+	if s.ClosedLoop {
+		s.Arrival = "" // nothing is due
 	}
 	text, err := yaml.Marshal(s)
 	if err != nil {

@@ -36,6 +36,10 @@ func (s Scenario) validate() error {
 		return refuseField("quiet_min", "%v is longer than quiet_max %v", s.QuietMin, s.QuietMax)
 	case s.Repetitions < 1 || s.Repetitions > repetitionsMax:
 		return refuseField("repetitions", "%d; pass 1 to %d", s.Repetitions, repetitionsMax)
+	case s.ClosedLoop && s.Consumers.Count > 0:
+		return refuseField("consumers.count", "consumers tell the time from due, and in a closed loop nothing is due; leave them out")
+	case s.ClosedLoop && s.Overload:
+		return refuseField("overload", "a closed loop offers as much as is taken, never more; leave one of them out")
 	case s.FirstAddress != "" && s.FirstAddress != nodeBackup:
 		return refuseField("first_address", "%q; leave it out or say backup", s.FirstAddress)
 	case s.Plant != "" && s.Target != targetMemory:

@@ -19,6 +19,14 @@ type LoadStep struct {
 
 // settleLoad makes one of the two ways to state a load of what a file says, which given can ask.
 func (s *Scenario) settleLoad(given func(field string) bool) error {
+	if s.ClosedLoop {
+		for _, field := range []string{"messages_per_s", "load", "arrival"} {
+			if given(field) {
+				return refuseField(field, "in a closed loop nothing is due: each producer sends at the answer to the batch before; leave one of them out")
+			}
+		}
+		s.MessagesPerS = 0
+	}
 	if len(s.Load) == 0 {
 		if given("load") {
 			return refuseField("load", "there is no step in it; leave it out or name one")
@@ -79,12 +87,24 @@ func (s Scenario) timetable() loadgen.Timetable {
 
 // batchesOffered is how many batches are due in a stretch of the load, since its start; with Poisson arrivals the expected number.
 func (s Scenario) batchesOffered(from, to time.Duration) float64 {
+	if s.ClosedLoop {
+		return closedLoopPerSMax * (to - from).Seconds()
+	}
 	table := s.timetable()
 	return float64(table.DueBy(to)) - float64(table.DueBy(from))
 }
 
-// batchesPerS is the offered rate in batches, of a changing load its mean.
+// closedLoopPerSMax is what a closed loop is taken to reach at most, in batches a second: beyond what one disk has been seen to do.
+const closedLoopPerSMax = 15_000
+
+// saturates says that the load is more than the target can take, or as much: how late a batch is then is a matter of the target.
+func (s Scenario) saturates() bool { return s.Overload || s.ClosedLoop }
+
+// batchesPerS is the offered rate in batches, of a changing load its mean, of a closed loop 0.
 func (s Scenario) batchesPerS() float64 {
+	if s.ClosedLoop {
+		return 0
+	}
 	if len(s.Load) == 0 {
 		return float64(s.MessagesPerS) / float64(s.BatchMessages)
 	}
@@ -93,6 +113,9 @@ func (s Scenario) batchesPerS() float64 {
 
 // peakPerS is the highest rate in messages.
 func (s Scenario) peakPerS() int {
+	if s.ClosedLoop {
+		return closedLoopPerSMax * s.BatchMessages
+	}
 	peak := s.MessagesPerS
 	for _, l := range s.Load {
 		from, to := l.rates()
@@ -105,6 +128,7 @@ func (s Scenario) peakPerS() int {
 // loadgen.Options.
 func (s Scenario) shape(o loadgen.Options) loadgen.Options {
 	o.Producers, o.BatchMessages, o.MessageBytes = s.Producers, s.BatchMessages, s.PayloadBytes
+	o.ClosedLoop = s.ClosedLoop
 	o.RatePerS, o.Duration, o.Steps, o.Arrival = s.MessagesPerS, time.Duration(s.Duration), s.steps(), s.Arrival
 	p := s.Payload
 	o.MessageBytesMax, o.Sizes, o.CompressedShare = p.BytesMax, p.Sizes, p.CompressedShare
@@ -136,6 +160,9 @@ func (s Scenario) validateLoad() error {
 		rateField = "load"
 	}
 	peak := s.peakPerS()
+	if s.ClosedLoop {
+		return s.validatePayload()
+	}
 	if peak > messagesPerSMax {
 		return refuseField(rateField, "%d messages a second are more than can be offered; pass a rate of at most %d", peak, messagesPerSMax)
 	}

@@ -100,8 +100,8 @@ func (c *searchCommand) asked() (Scenario, searchBounds, error) {
 	switch {
 	case !comesBack:
 		return s, b, fmt.Errorf("scenario %s kills no node that comes back, so there is no recovery to judge; add one, or name another scenario", s.Name)
-	case len(s.Load) > 0 || s.Overload:
-		return s, b, fmt.Errorf("scenario %s changes its own rate or is an overload; a search needs one rate a run", s.Name)
+	case len(s.Load) > 0 || s.saturates():
+		return s, b, fmt.Errorf("scenario %s changes its own rate, or has none; a search needs one rate a run", s.Name)
 	case c.P99 <= 0 || c.Recovery <= 0 || c.Within <= 0:
 		return s, b, fmt.Errorf("--p99 %v, --recovery %v, --within %v: pass more than 0", c.P99, c.Recovery, c.Within)
 	case !(c.Precision >= 0.01 && c.Precision <= 1):

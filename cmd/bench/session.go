@@ -47,6 +47,8 @@ type session struct {
 	proof    results.Proof
 	canaries []canary
 	machine  *machineWatch // nil before the load
+	counted  *countedNodes // nil: not counted
+	limits   []results.Limits
 
 	ackedBeforeFaults int // batches
 	primaryFaults     int // faults that met a primary
@@ -220,8 +222,10 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 	if r.profiler, err = r.newProfiler(live); err != nil {
 		return err
 	}
-	var show sync.WaitGroup
+	var show, counting sync.WaitGroup
 	showing, stopShowing := context.WithCancel(ctx)
+	countCtx, stopCounting := context.WithCancel(ctx)
+	defer stopCounting()
 	options := r.scenario.shape(loadgen.Options{Target: r.system.target(), LedgerDir: r.folder.Ledger(),
 		Budget: batchBudget, FirstAddress: first, Seed: r.seed, Base: base, Live: live,
 		OnStart: func(startNs int64) {
@@ -232,11 +236,19 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 			r.profiler.begin(ctx, startNs+int64(r.scenario.Warmup), startNs+int64(r.scenario.Duration))
 			show.Go(func() { r.showLoad(showing, live) })
 			show.Go(func() { r.watchOwnPauses(showing) })
+			start := base.Add(time.Duration(startNs))
+			counting.Go(func() {
+				r.counted = r.countNodes(countCtx, start.Add(time.Duration(r.scenario.Warmup)), start.Add(time.Duration(r.scenario.Duration)))
+			})
 		}})
 	r.outcome, err = loadgen.Run(ctx, r.scenario.consumerOptions(options))
+	if err != nil {
+		stopCounting()
+	}
 	r.profiler.end()
 	stopShowing()
 	show.Wait()
+	counting.Wait()
 	if r.machine != nil {
 		r.machine.stop()
 		if r.machine.err != nil {

@@ -26,6 +26,9 @@ func (r *session) tell(s results.Summary) {
 				counted(int64(len(s.Consumers)), "consumer"))
 		}
 	}
+	for _, sentence := range costTexts(s) {
+		p.line("%s", sentence)
+	}
 	for _, sentence := range lateTexts(s, r.scenario) {
 		p.line("%s", sentence)
 	}
@@ -76,8 +79,8 @@ func lateTexts(s results.Summary, scenario Scenario) []string {
 		return nil
 	}
 	limit := fmt.Sprintf("judged, at most %v", scenario.Demands.LateP99Max)
-	if scenario.Overload {
-		limit = "not judged under overload"
+	if scenario.saturates() {
+		limit = "not judged at saturation"
 	}
 	texts := []string{fmt.Sprintf("generator: late by its own fault p99 %s (%s)", nsText(s.Generator.LateP99Ns), limit)}
 	if q, ok := s.LateNs[string(results.Overall)]; ok {

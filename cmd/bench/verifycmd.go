@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -71,7 +72,7 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	for i := range run.Asked.Producers {
 		ledgers = append(ledgers, loadgen.LedgerPath(folder.Ledger(), i))
 	}
-	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished})
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished, AllowTrimmed: askedToTrim(run)})
 	if err != nil {
 		return nil, 0, &exitError{results.ExitInvalid, err}
 	}
@@ -91,7 +92,22 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	if env.ctx.Err() != nil {
 		return nil, 0, &exitError{results.ExitInterrupted, errors.New("interrupted")}
 	}
-	return verifier.Finish(), verifier.AckedEnd(), nil
+	report := verifier.Finish()
+	for _, sentence := range trimmedTexts(report) {
+		fmt.Fprintln(env.out, sentence)
+	}
+	return report, verifier.AckedEnd(), nil
+}
+
+// askedToTrim says whether the run's scenario has retention.
+func askedToTrim(run results.Run) bool {
+	var s struct {
+		Cluster struct {
+			RetentionBytes int64 `json:"retention_bytes"`
+		} `json:"cluster"`
+	}
+	_ = json.Unmarshal(run.Asked.Scenario, &s) // a scenario without the field trims nothing
+	return s.Cluster.RetentionBytes > 0
 }
 
 // noData says why there is nothing to read, as far as the record tells.

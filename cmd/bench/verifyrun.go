@@ -27,8 +27,8 @@ func (r *session) verify(ctx context.Context) error {
 	if r.profiler != nil { // a load driven otherwise than by drive has none
 		r.profiler.wait() // readings stop and kill nodes
 	}
-	acked := int64(r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration)) * ackedShareOfOfferMin)
-	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1)})
+	acked := int64(r.askedBatches() * ackedShareOfOfferMin)
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1), AllowTrimmed: r.scenario.trims()})
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
@@ -45,7 +45,26 @@ func (r *session) verify(ctx context.Context) error {
 		}
 	}
 	r.verified, r.ackedEnd = verifier.Finish(), verifier.AckedEnd()
+	for _, sentence := range trimmedTexts(r.verified) {
+		r.note("%s", sentence)
+	}
 	return nil
+}
+
+// trims says that retention may take what was acknowledged before it is verified.
+func (s Scenario) trims() bool { return s.Cluster.RetentionBytes > 0 }
+
+// trimmedTexts say for each replica where its verification began, if not at the first offset.
+func trimmedTexts(report *loadgen.Report) (texts []string) {
+	said := map[string]bool{}
+	for _, replica := range report.Replicas {
+		if replica.TrimmedBatches > 0 && report.TrimmedAllowed && !said[replica.Replica] {
+			said[replica.Replica] = true
+			texts = append(texts, fmt.Sprintf("retention: the verification of %s begins at offset %d, the earliest that it still had; %d acknowledged batches below it were trimmed",
+				replica.Replica, replica.EarliestOffset, replica.TrimmedBatches))
+		}
+	}
+	return texts
 }
 
 // verifyRound makes the round's situation, reads its replicas, and undoes the situation.
@@ -152,7 +171,7 @@ func judgeVerification(j *results.Judge, report *loadgen.Report) {
 			j.Stuck("%s could not be read to its end: %s", replica.Replica, replica.Unreadable)
 		case replica.BehindBatches > 0:
 			j.Stuck("%s ends at offset %d: %d acknowledged batches cannot be read there (reading %d)", replica.Replica, replica.EndOffset, replica.BehindBatches, i+1)
-		case replica.TrimmedBatches > 0:
+		case replica.TrimmedBatches > 0 && !report.TrimmedAllowed:
 			j.Invalid("%s begins at offset %d: %d acknowledged batches were trimmed before they were verified", replica.Replica, replica.EarliestOffset, replica.TrimmedBatches)
 		}
 	}

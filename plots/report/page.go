@@ -88,6 +88,7 @@ type runPage struct {
 	Recovery    recoverySection
 	Promises    promisesSection
 	Proof       proofSection
+	Cost        costSection
 	Profiles    profilesSection
 	Environment environmentSection
 	Repeat      repeatSection
@@ -103,7 +104,7 @@ func Write(f results.Folder, figures plots.Figures) error {
 
 func runPageOf(s *source) *runPage {
 	p := &runPage{Name: s.folder.Name(), Caption: s.figures.Caption, Head: headlineOf(s), Picture: pictureOf(s), Latency: latencyOf(s), Recovery: recoveryOf(s),
-		Promises: promisesOf(s), Proof: proofOf(s), Profiles: profilesOf(s), Environment: environmentOf(s), Repeat: repeatOf(s)}
+		Promises: promisesOf(s), Proof: proofOf(s), Cost: costOf(s), Profiles: profilesOf(s), Environment: environmentOf(s), Repeat: repeatOf(s)}
 	p.Seconds = secondsTable(&p.Picture)
 	p.Events = eventsTable(s)
 	p.Problems = s.problems

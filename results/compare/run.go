@@ -59,10 +59,11 @@ func (r Run) ref() Ref {
 // overload says whether more was asked for than the target can carry.
 func (r Run) overload() bool {
 	var scenario struct {
-		Overload bool `json:"overload"`
+		Overload   bool `json:"overload"`
+		ClosedLoop bool `json:"closed_loop"`
 	}
 	_ = json.Unmarshal(r.Run.Asked.Scenario, &scenario) // a scenario without the field is an ordinary load
-	return scenario.Overload
+	return scenario.Overload || scenario.ClosedLoop
 }
 
 // kills says whether the run was asked to kill nodes.
