@@ -2,7 +2,8 @@ package results
 
 import "strings"
 
-// Check gives j the reasons that stand in the numbers of s themselves. Demands of a scenario (shares, gaps, bounds) are the caller's.
+// Check gives j the reasons that stand in the numbers of s themselves. Demands of a scenario (shares, gaps, bounds) are the caller's, and
+// so is the reason for a node that somebody ended from outside.
 func (s *Summary) Check(j *Judge) {
 	for _, c := range []struct {
 		n    int64
@@ -19,7 +20,7 @@ func (s *Summary) Check(j *Judge) {
 		j.Loss("replicas diverged: %s", strings.Join(s.DivergedReplicas, ", "))
 	}
 	for _, r := range s.Replicas {
-		if r.UnreadableReason != "" {
+		if r.UnreadableReason != "" && r.EndedFromOutside == "" {
 			j.Stuck("replica %s could not be read to its end: %s", r.Node, r.UnreadableReason)
 		}
 	}

@@ -92,6 +92,8 @@ type ReplicaSummary struct {
 	CommitOp         *int64 `json:"commit_op"`
 	Restarts         int64  `json:"restarts"`
 	UnreadableReason string `json:"unreadable_reason,omitempty"`
+	// EndedFromOutside says how somebody who does not belong to the run ended its process; what it could not do since is not held against it.
+	EndedFromOutside string `json:"ended_from_outside,omitempty"`
 }
 
 // KillSummary is one SIGKILL and the return after it.

@@ -78,6 +78,9 @@ func TestSummaryCheck(t *testing.T) {
 		{"foreign", func(s *Summary) { s.ForeignBatches = 1 }, ExitLoss},
 		{"gap", func(s *Summary) { s.GapBatches = 1 }, ExitLoss},
 		{"diverged", func(s *Summary) { s.DivergedReplicas = []string{"n1"} }, ExitLoss},
+		{"unreadable since it was killed from outside", func(s *Summary) {
+			s.Replicas = []ReplicaSummary{{Node: "n2", UnreadableReason: "timeout", EndedFromOutside: "SIGKILL"}}
+		}, ExitPass},
 		{"unreadable", func(s *Summary) { s.Replicas = []ReplicaSummary{{Node: "n2", UnreadableReason: "timeout"}} }, ExitStuck},
 		{"unbalanced", func(s *Summary) { s.OfferedBatches++ }, ExitInvalid},
 		{"nothing acked", func(s *Summary) { *s = Summary{OfferedBatches: 1, UnknownBatches: 1} }, ExitInvalid},

@@ -74,7 +74,7 @@ type crew struct {
 	lives []*life
 
 	// surprises are nodes that ended without being told to.
-	surprises []string
+	surprises []surprise
 }
 
 // life is a node's present process and what the harness has done to it.
@@ -161,13 +161,17 @@ func (c *crew) awaitEnd(node int, l *life) {
 	if p.status.Signaled() {
 		e.Signal = unix.SignalName(p.status.Signal())
 	}
-	c.record.write(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !l.expected {
-		c.surprises = append(c.surprises, fmt.Sprintf("%s %s without being told to; its log %s ends: %s",
-			results.NodeName(node), p.exitWords(), c.folder.Log(node), lastLine(c.folder.Log(node))))
+		e.Reason = "nobody of this run asked for it"
+		s := surprise{node: results.NodeName(node), atMs: -1, status: p.status, how: p.exitWords(), log: c.folder.Log(node), said: lastLine(c.folder.Log(node))}
+		if base, known := c.record.base(); known {
+			s.atMs = float64(p.exitNs-base) / 1e6
+		}
+		c.surprises = append(c.surprises, s)
 	}
+	c.record.write(e)
 }
 
 // lastLine is the last line of a log, where a node that gave up says why.
@@ -309,11 +313,11 @@ func (c *crew) up() []int {
 	return nodes
 }
 
-// ended returns sentences about nodes that ended by themselves.
-func (c *crew) ended() []string {
+// ended are the ends of nodes that nobody of the run asked for.
+func (c *crew) ended() []surprise {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]string(nil), c.surprises...)
+	return slices.Clone(c.surprises)
 }
 
 // close ends every process by SIGTERM, and by SIGKILL if that does not help. It returns when all are gone and says which did not obey. It

@@ -14,18 +14,17 @@ const lateP99Default = duration(20 * time.Millisecond)
 // judgeRun gives the judge every reason that the numbers hold against a pass.
 func (r *session) judgeRun(s *results.Summary) {
 	j := &r.judge
-	judgeVerification(j, r.verified)
+	gone := r.takenAway()
+	judgeVerification(j, r.verified, gone)
 	r.judgeOffline()
 	if !r.loaded {
 		j.Invalid("no load was driven")
 		return
 	}
 	s.Check(j)
-	for _, sentence := range r.system.surprises() {
-		j.Stuck("%s", sentence)
-	}
+	judgeSurprises(j, r.system.surprises())
 	for _, k := range s.Kills {
-		if k.DownMs != nil && k.CaughtUpMs == nil && r.tellsProgress(k.Node) {
+		if k.DownMs != nil && k.CaughtUpMs == nil && r.tellsProgress(k.Node) && !gone[k.Node] {
 			j.Stuck("%s, killed %s, never caught up after its restart", k.Node, atText(k.AtMs))
 		}
 	}

@@ -201,7 +201,7 @@ func TestJudgeFiles(t *testing.T) {
 	} {
 		var judge results.Judge
 		report := &loadgen.Report{Replicas: test.replicas}
-		judgeVerification(&judge, report)
+		judgeVerification(&judge, report, nil)
 		judgeFiles(&judge, report, 100)
 		if _, code := judge.Verdict(); code != test.code {
 			t.Errorf("exit code %d, want %d: %v", code, test.code, judge.Reasons())

@@ -54,7 +54,7 @@ func plantedFault(name string) (*memory.Fault, error) {
 func (m *memorySystem) start(context.Context) error { return nil }
 func (m *memorySystem) target() loadgen.Target      { return m.log }
 func (m *memorySystem) catchingUp() []string        { return nil }
-func (m *memorySystem) surprises() []string         { return nil }
+func (m *memorySystem) surprises() []surprise       { return nil }
 func (m *memorySystem) rssMaxOf(int) *int64         { return nil }
 func (m *memorySystem) dataBytesOf(int) *int64      { return nil }
 func (m *memorySystem) settings() any               { return map[string]int{"replicas": m.nodes} }

@@ -56,8 +56,8 @@ type control interface {
 	resume(node int) error
 
 	killsOf(node int) int
-	// ended are sentences about nodes that ended by themselves.
-	ended() []string
+	// ended are the ends of nodes that nobody of the run asked for.
+	ended() []surprise
 	// close ends every node, politely at first.
 	close() error
 }
@@ -111,7 +111,7 @@ func (s *nodeSystem) awaitReady(ctx context.Context) error {
 			return nil
 		}
 		if ended := s.surprises(); len(ended) > 0 {
-			return errors.New(ended[0])
+			return errors.New(ended[0].String())
 		}
 		if time.Now().After(limit) {
 			return fmt.Errorf("not ready within %v: %s; see %s", readyLimit, waiting, s.folder.Logs())
@@ -125,7 +125,7 @@ func (s *nodeSystem) awaitReady(ctx context.Context) error {
 func (s *nodeSystem) target() loadgen.Target   { return s.product.target() }
 func (s *nodeSystem) status() []results.Status { return s.poll.view() }
 func (s *nodeSystem) catchingUp() []string     { return s.poll.catchingUp() }
-func (s *nodeSystem) surprises() []string      { return s.ended() }
+func (s *nodeSystem) surprises() []surprise    { return s.ended() }
 func (s *nodeSystem) rssMaxOf(node int) *int64 { return s.poll.rssMaxOf(node) }
 func (s *nodeSystem) settings() any            { return s.product.settings() }
 func (s *nodeSystem) restart(node int) error   { return s.control.start(node) }

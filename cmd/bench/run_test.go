@@ -141,7 +141,7 @@ func TestRunFindsPlantedFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			var judge results.Judge
-			judgeVerification(&judge, report)
+			judgeVerification(&judge, report, nil)
 			if _, code := judge.Verdict(); code != test.code {
 				t.Errorf("exit code %d, want %d: %v", code, test.code, judge.Reasons())
 			}

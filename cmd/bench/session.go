@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -298,12 +299,13 @@ func (r *session) quiet(ctx context.Context) error {
 	}
 }
 
-// notAlike says what still differs between the nodes; empty when nothing does.
+// notAlike says what still differs between the nodes; empty when nothing does. Those that somebody took away are not waited for.
 func (r *session) notAlike() string {
 	if behind := r.system.catchingUp(); len(behind) > 0 {
 		return fmt.Sprintf("%v had not caught up", behind)
 	}
-	all := r.system.status()
+	gone := r.takenAway()
+	all := slices.DeleteFunc(r.system.status(), func(s results.Status) bool { return gone[s.Node] })
 	highest := int64(0)
 	for _, s := range all {
 		if !s.Up {

@@ -190,6 +190,11 @@ func (r *session) describeReplicas(s *results.Summary, timeline results.Timeline
 		if i < len(r.dataBytes) {
 			rep.DataBytes = r.dataBytes[i]
 		}
+		for _, ended := range r.system.surprises() {
+			if ended.node == rep.Node && ended.foreign() {
+				rep.EndedFromOutside = ended.String()
+			}
+		}
 		for _, k := range timeline.Kills {
 			if k.Node != rep.Node || k.RestartNs == nil {
 				continue

@@ -34,8 +34,8 @@ type system interface {
 	// rounds are the readings by which the verifier is to convince itself.
 	rounds(verifier *loadgen.Verifier) ([]verifyRound, error)
 
-	// surprises are sentences about nodes that ended by themselves.
-	surprises() []string
+	// surprises are the ends of nodes that nobody of the run asked for.
+	surprises() []surprise
 
 	// nodeEvents are what the nodes recorded themselves, translated; called after the last round.
 	nodeEvents() ([]results.Event, []string)

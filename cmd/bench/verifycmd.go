@@ -47,7 +47,7 @@ func (c *verifyCommand) Run(env *environment) error {
 		return err
 	}
 	var judge results.Judge
-	judgeVerification(&judge, report)
+	judgeVerification(&judge, report, nil)
 	if c.Live == "" {
 		judgeFiles(&judge, report, ackedEnd)
 	}

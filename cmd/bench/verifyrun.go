@@ -152,8 +152,9 @@ func (r *session) judgeOffline() {
 	}
 }
 
-// judgeVerification turns a report into reasons.
-func judgeVerification(j *results.Judge, report *loadgen.Report) {
+// judgeVerification turns a report into reasons. That a node which somebody took away cannot be read, or ends early, is none; what is wrong in
+// what it holds is one.
+func judgeVerification(j *results.Judge, report *loadgen.Report, gone map[string]bool) {
 	if report == nil {
 		return
 	}
@@ -167,6 +168,7 @@ func judgeVerification(j *results.Judge, report *loadgen.Report) {
 	for i, replica := range report.Replicas {
 		explained = explained || replica.Unreadable != "" || replica.BehindBatches > 0
 		switch {
+		case gone[replica.Replica]:
 		case replica.Unreadable != "":
 			j.Stuck("%s could not be read to its end: %s", replica.Replica, replica.Unreadable)
 		case replica.BehindBatches > 0:

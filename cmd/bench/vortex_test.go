@@ -213,7 +213,7 @@ func (v *vortex) check(t *testing.T) {
 	if err := r.verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	judgeVerification(&r.judge, r.verified)
+	judgeVerification(&r.judge, r.verified, nil)
 	r.judgeOffline()
 	for _, surprise := range r.system.surprises() {
 		t.Error(surprise)

@@ -101,7 +101,10 @@ func replicasTable(s *results.Summary) table {
 	for _, r := range s.Replicas {
 		read := "✓"
 		class := ""
-		if r.UnreadableReason != "" {
+		switch {
+		case r.EndedFromOutside != "":
+			read, class = "– "+r.EndedFromOutside, "doubtful"
+		case r.UnreadableReason != "":
 			read, class = "✗ "+r.UnreadableReason, "bad"
 		}
 		t.addIn(class, r.Node, axis.CountText(r.VerifiedBatches), axis.CountText(r.LostBatches), countText(r.HeadOp), countText(r.CommitOp), axis.CountText(r.Restarts),
