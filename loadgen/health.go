@@ -16,10 +16,9 @@ type Health struct {
 	CPUNs    int64   // user and system
 	CPUShare float64 // of all cores, 0 to 1
 
-	// GCPauseMaxNs and the scheduling latencies are upper edges of the runtime's buckets; nil if
-	// nothing was counted. GCPauses counts stops of the world, two or more a cycle.
-	GCPauseMaxNs                         *int64
-	GCPauses                             int64
+	GCPauses int64 // stops of the world for a collection, two or more each
+
+	// SchedLatencyP50Ns and SchedLatencyP99Ns are upper edges of the runtime's buckets; nil if nothing was counted.
 	SchedLatencyP50Ns, SchedLatencyP99Ns *int64
 }
 
@@ -65,7 +64,7 @@ func healthBetween(from, to usage) Health {
 	}
 	sched, pause := to.sched.since(from.sched), to.pause.since(from.pause)
 	h.SchedLatencyP50Ns, h.SchedLatencyP99Ns = sched.quantile(0.5), sched.quantile(0.99)
-	h.GCPauseMaxNs, h.GCPauses = pause.quantile(1), int64(pause.total())
+	h.GCPauses = int64(pause.total())
 	return h
 }
 

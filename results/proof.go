@@ -110,7 +110,8 @@ type GeneratorProof struct {
 	CPUShare float64 `json:"cpu_share"`
 	CPUNs    int64   `json:"cpu_ns"`
 	WallNs   int64   `json:"wall_ns"`
-	// GC pauses and scheduling latency are from runtime/metrics: upper edges of its buckets.
+	// GCPauseMaxNs is the harness's in Pauses. GCPauses (stops of the world, two or more a collection) and the scheduling latency are from
+	// runtime/metrics, the latter upper edges of its buckets.
 	GCPauseMaxNs      *int64 `json:"gc_pause_max_ns"`
 	GCPauses          int64  `json:"gc_pauses"`
 	SchedLatencyP50Ns *int64 `json:"sched_latency_p50_ns"`
@@ -200,11 +201,33 @@ type PausesProof struct {
 type Disagreement struct {
 	Kill      *int     `json:"kill"` // index in summary.json's kills; null if it is about the whole run
 	Node      string   `json:"node"` // empty if it is about the whole run
-	What      string   `json:"what"` // a name of Recovery.Points, returned_ops or view_changes
+	What      string   `json:"what"` // a name of Recovery.Points, or one of the two below
 	Unit      string   `json:"unit"` // ms, ops, count
 	Server    *float64 `json:"server"`
 	Outside   *float64 `json:"outside"`
 	Tolerance float64  `json:"tolerance"`
+}
+
+// What disagreements are about, beside the points of a recovery.
+const (
+	WhatReturnedOps = "returned_ops" // ops that a node fetched, and that it lacked, on its return
+	WhatViewChanges = "view_changes" // of the whole run
+)
+
+// Title says in words what it is about.
+func (d Disagreement) Title() string {
+	switch d.What {
+	case WhatReturnedOps:
+		return "ops fetched on its return"
+	case WhatViewChanges:
+		return "view changes"
+	}
+	for _, p := range (Recovery{}).Points() {
+		if p.Name == d.What {
+			return p.Title
+		}
+	}
+	return d.What
 }
 
 // WriteProof writes proof.json atomically, stamping the schema version; lists that are nil become empty.

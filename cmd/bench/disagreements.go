@@ -53,7 +53,7 @@ func disagreements(kill int, node string, r *results.Recovery, addedOps int64, p
 		}
 		tolerance := max(toleranceOps, toleranceOpShare*float64(max(told, *o)))
 		if float64(*o-told) > tolerance || float64(told-*o-addedOps) > tolerance {
-			add(whatReturnedOps, "ops", floatOf(s), floatOf(o), tolerance)
+			add(results.WhatReturnedOps, "ops", floatOf(s), floatOf(o), tolerance)
 		}
 	}
 	return all
@@ -81,17 +81,12 @@ func disagreementsText(all []results.Disagreement) string {
 
 func disagreementText(d results.Disagreement) string {
 	switch d.What {
-	case whatViewChanges:
+	case results.WhatViewChanges:
 		return fmt.Sprintf("the nodes told of %s view changes, from outside %s were seen", countText(d.Server), countText(d.Outside))
-	case whatReturnedOps:
+	case results.WhatReturnedOps:
 		return fmt.Sprintf("%s told that it fetched %s ops, from outside it lacked %s", d.Node, countText(d.Server), countText(d.Outside))
 	}
-	title := d.What
-	for _, p := range (results.Recovery{}).Points() {
-		if p.Name == d.What {
-			title = p.Title
-		}
-	}
+	title := d.Title()
 	switch {
 	case d.Server == nil:
 		return fmt.Sprintf("%s told nothing of %q, from outside it was %s after the kill", d.Node, title, msText(d.Outside))

@@ -77,7 +77,7 @@ func (r *session) viewChanges(events []results.Event, seen map[int64]bool) int64
 	}
 	delete(told, r.firstView)
 	if len(seen) != len(told) && r.scenario.kind().own {
-		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: whatViewChanges, Unit: "count",
+		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: results.WhatViewChanges, Unit: "count",
 			Server: new(float64(len(told))), Outside: new(float64(len(seen)))})
 	}
 	return int64(max(len(told), len(seen)))

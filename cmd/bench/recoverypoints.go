@@ -163,9 +163,3 @@ const (
 	toleranceOps     = 100   // what the load adds while the node comes back
 	toleranceOpShare = 0.25
 )
-
-// What disagreements are about, beside the points of a recovery.
-const (
-	whatReturnedOps = "returned_ops"
-	whatViewChanges = "view_changes"
-)

@@ -205,6 +205,20 @@ func TestPausesOf(t *testing.T) {
 	}
 }
 
+// TestOnePauseOfTheGenerator: the check, summary.json and the table of pauses name the same longest pause.
+func TestOnePauseOfTheGenerator(t *testing.T) {
+	r, s := goodSession(t, "{}")
+	gc := func(source string, longest int64) results.Event {
+		return results.Event{TNs: 5 * testMs, Source: source, Kind: results.KindGC, Rounds: new(int64(1)), DurationNs: &longest}
+	}
+	r.proveLoad(s, &loadgen.Measurement{}, &results.Timeline{LoadStopNs: new(1000 * testMs)}, []results.Event{gc("n0", 900), gc(results.SourceHarness, 300), gc(results.SourceHarness, 200)})
+	r.judgeOffer(s)
+	check, ok := r.proof.Check("generator_gc_pause")
+	if !ok || check.Value == nil || *check.Value != 300 || *r.proof.Generator.GCPauseMaxNs != 300 || *s.Generator.GCPauseMaxNs != 300 || *r.proof.Pauses[1].LongestNs != 300 {
+		t.Errorf("check %+v, proof %+v, summary %+v, pauses %+v", check, r.proof.Generator, s.Generator, r.proof.Pauses)
+	}
+}
+
 func TestProofTexts(t *testing.T) {
 	p := results.Proof{Steal: &results.StealProof{Share: 0.012, WorstSecondShare: 0.31, BusyShare: 0.8, OwnShare: new(0.5)},
 		Canaries: []results.CanaryProof{{Name: "cpu", Change: &results.CanaryChange{P50: new(1.5)}}, {Name: "sync"}},

@@ -109,7 +109,7 @@ func (r *session) countBatches(s *results.Summary, m *loadgen.Measurement) {
 func (r *session) generator(late *results.Histogram) results.Generator {
 	h := r.outcome.Health
 	g := results.Generator{PacerMode: string(r.outcome.PacerMode), LateP50Ns: late.QuantileNs(0.5), LateP99Ns: late.QuantileNs(0.99),
-		LateMaxNs: late.MaxNs(), CPUShare: new(h.CPUShare), GCPauseMaxNs: h.GCPauseMaxNs, Nice: r.nice}
+		LateMaxNs: late.MaxNs(), CPUShare: new(h.CPUShare), Nice: r.nice}
 	if o := r.outcome.Overshoot; o != nil {
 		g.OvershootP50Ns, g.OvershootP99Ns = o.QuantileNs(0.5), o.QuantileNs(0.99)
 	}

@@ -151,8 +151,8 @@ func throughputPanel(f *plots.Figures) panel {
 
 func lagPanel(f *plots.Figures) panel {
 	fineNs, wideNs := lagBin(f.EndNs, lagBins), lagBin(f.EndNs, lagBinsWide)
-	p := panel{ID: "lag", Title: "Lag behind the highest commit (ops)", Note: fmt.Sprintf("highest in each %s, and in each %s when zoomed in; log scale above 1; a gap means no answer",
-		axis.DurationText(float64(wideNs)), axis.DurationText(float64(fineNs)))}
+	p := panel{ID: "lag", Title: "Lag behind the highest commit (ops)", Note: fmt.Sprintf("highest in each %s, and in each %s when zoomed in; log scale above 1; a gap means no answer%s",
+		axis.DurationText(float64(wideNs)), axis.DurationText(float64(fineNs)), betweenPolls(f.Throughput))}
 	top, any := 0.0, false
 	for _, node := range f.Lag {
 		for _, pt := range node.Points {
@@ -176,9 +176,28 @@ func lagPanel(f *plots.Figures) panel {
 	return p
 }
 
+// betweenPolls says how much of a lag is none: nodes are asked one after the other, and the highest commit is one that another node has shown
+// since.
+func betweenPolls(rates []plots.RatePoint) string {
+	offered, seconds := 0.0, 0.0
+	for _, r := range rates {
+		if finite(r.OfferedPerS) && r.OfferedPerS > 0 {
+			offered, seconds = offered+r.OfferedPerS, seconds+1
+		}
+	}
+	if seconds == 0 {
+		return ""
+	}
+	ops := int64(math.Ceil(offered / seconds * pollInterval.Seconds()))
+	return fmt.Sprintf("; nodes are not polled at one moment but each %s by itself, and up to %s are committed meanwhile: so much is no lag", axis.DurationText(float64(pollInterval)), counted(ops, "op"))
+}
+
+// pollInterval is that of the harness.
+const pollInterval = 20 * time.Millisecond
+
 // lagBin is a round stretch of time, no shorter than a poll.
 func lagBin(endNs int64, bins int64) int64 {
-	return int64(axis.Floor125(float64(max(endNs/bins, int64(20*time.Millisecond)))))
+	return int64(axis.Floor125(float64(max(endNs/bins, int64(pollInterval)))))
 }
 
 // lagData keeps the highest lag of each bin; a bin in which a node never answered is a gap.

@@ -219,20 +219,28 @@ func disagreementsTable(all []results.Disagreement) table {
 	t := table{ID: "disagreements", Caption: "Where a node tells its recovery otherwise than it looks from outside.",
 		Columns: append(words("kill", "node", "what"), numbers("told by the server", "seen from outside", "tolerance")...)}
 	for _, d := range all {
-		number := func(v *float64) string {
-			if v == nil {
-				return noData
-			}
-			return axis.NumberText(*v) + " " + d.Unit
-		}
+		number := func(v *float64) string { return disagreedText(v, d.Unit) }
 		kill := "the whole run"
 		if d.Kill != nil {
 			kill = axis.CountText(int64(*d.Kill) + 1)
 		}
-		t.add(kill, orDash(d.Node), d.What, number(d.Server), number(d.Outside), number(&d.Tolerance))
+		t.add(kill, orDash(d.Node), d.Title(), number(d.Server), number(d.Outside), number(&d.Tolerance))
 	}
 	if len(all) == 0 {
 		t.Empty = "none: what the nodes told agrees with what was seen"
 	}
 	return t
+}
+
+// disagreedText is a value of a disagreement.
+func disagreedText(v *float64, unit string) string {
+	switch {
+	case v == nil:
+		return noData
+	case unit == "ms":
+		return axis.DurationText(*v * 1e6)
+	case unit == "ops":
+		return counted(int64(*v), "op")
+	}
+	return axis.CountText(int64(*v))
 }

@@ -70,6 +70,7 @@ func TestComparison(t *testing.T) {
 		tb.quiet(t)
 		tb.shoot(t, "comparison-"+s.name)
 	}
+	testPhoneTables(t, b, "comparison", file)
 	tb := open(t, b, file, screens[0])
 	rows := cells(t, tb, "metrics-primary")[1:]
 	if len(rows) != len(c.Primary) {

@@ -45,6 +45,7 @@ func TestReport(t *testing.T) {
 	for _, s := range screens {
 		t.Run("renders/"+s.name, func(t *testing.T) { testRenders(t, b, f, s) })
 	}
+	t.Run("phone tables", func(t *testing.T) { testPhoneTables(t, b, "report", f.Report()) })
 	t.Run("values", func(t *testing.T) { testValues(t, b, f) })
 	t.Run("zoom", func(t *testing.T) { testZoom(t, b, f) })
 	t.Run("cursor", func(t *testing.T) { testCursor(t, b, f) })
@@ -72,6 +73,29 @@ func testRenders(t *testing.T, b context.Context, f results.Folder, s screen) {
 	}
 	tb.quiet(t)
 	tb.shoot(t, "report-"+s.name)
+}
+
+// testPhoneTables: on a phone every table is read by scrolling down only, and each value stands beside its column's name.
+func testPhoneTables(t *testing.T, b context.Context, page, file string) {
+	t.Helper()
+	for _, s := range []screen{{"phone-390-light", 390, 844, false}, {"phone-390-dark", 390, 844, true}} {
+		tb := open(t, b, file, s)
+		wide := eval[[]string](t, tb, `[...document.querySelectorAll("details")].map((d) => d.open = true) && [...document.querySelectorAll(".scroll")]
+			.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.getAttribute("aria-label") + " is " + e.scrollWidth + " px wide")`)
+		for _, table := range wide {
+			t.Errorf("%s: %s", s.name, table)
+		}
+		nameless := eval[[]string](t, tb, `[...document.querySelectorAll(".stack:not(#checks) td:not(:empty)")].filter((c) =>
+			!getComputedStyle(c, "::before").content.includes(c.closest("table").rows[0].cells[c.cellIndex].textContent)).map((c) => c.closest("table").id)`)
+		if len(nameless) > 0 {
+			t.Errorf("%s: values without the name of their column in %v", s.name, nameless)
+		}
+		if n := eval[int](t, tb, `document.querySelectorAll(".stack td").length`); n < 50 {
+			t.Errorf("%s: only %d values are in tables", s.name, n)
+		}
+		tb.quiet(t)
+		tb.shoot(t, page+"-tables-"+s.name)
+	}
 }
 
 // cells reads a table by its id, header first.
