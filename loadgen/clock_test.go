@@ -25,8 +25,8 @@ var mayReadWall = map[string]string{
 	"../results/group.go":                 "the date in the folder's name",
 }
 
-// Trap 12: no wall clock can be stepped for a test without the rights to set the machine's, so what is held here is that nobody reads it: all
-// times of the load and of the record are differences of monotonic ones. A base without a monotonic part is refused (TestOptionsAreChecked),
+// Trap 12: TestWallClockStepMovesNothing steps the clock of the one point in time that a load counts from. What is held here is that nobody reads
+// the wall clock anywhere: all times of the load and of the record are differences of monotonic ones. A base without a monotonic part is refused (TestOptionsAreChecked),
 // a negative difference is an error and no sample (TestByPhaseAddsUp), and an event's wall-clock end cannot leave the span between two
 // monotonic readings (TestPausesArePlacedBetweenReadings in server/events).
 func TestNobodyReadsTheWallClock(t *testing.T) {

@@ -38,6 +38,9 @@ type Machine struct {
 	// StealShare is what the hypervisor gave to other machines while this one had work; BusyShare is neither idle nor stolen.
 	StealShare float64 `json:"steal_share"`
 	BusyShare  float64 `json:"busy_share"`
+	// DiskFreeBytes is what was left on the file system of the nodes' data: a run that is long enough shows by it what a short one hides, how
+	// fast the disk fills and whether retention holds it. Null where it cannot be read.
+	DiskFreeBytes *int64 `json:"disk_free_bytes"`
 }
 
 // StatusWriter and the others stream their files.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"rejoin/loadgen"
 	"rejoin/profiles"
@@ -45,9 +46,10 @@ func (r *session) mergeProfiles(timeline *results.Timeline, acks loadgen.Acks) {
 	if r.profiler == nil {
 		return
 	}
-	index := profileIndex{folder: r.folder, captured: r.profiler.captured(), phases: phasesOf(timeline, r.outcome.StopNs), phaseAt: timeline.PhaseAt}
+	spans := timeline.Spans(r.outcome.StopNs)
+	index := profileIndex{folder: r.folder, captured: r.profiler.captured(), phases: phasesOf(timeline, r.outcome.StopNs), phaseAt: timeline.PhaseAt, spans: spans}
 	if r.profiling.windows || len(r.profiling.snapshots()) > 0 {
-		report, err := profiles.MergeWindows(profiles.MergeOptions{Dir: r.folder.Profiles(), PhaseOf: profiles.PhaseOfSpans(timeline.Spans(r.outcome.StopNs)),
+		report, err := profiles.MergeWindows(profiles.MergeOptions{Dir: r.folder.Profiles(), PhaseOf: profiles.PhaseOfSpans(spans),
 			Acked: func(fromNs, toNs int64) (int64, int64) {
 				batches := int64(acks.Before(toNs) - acks.Before(fromNs))
 				return batches, batches * int64(r.scenario.BatchMessages)
@@ -94,6 +96,7 @@ type profileIndex struct {
 	captured []profiles.Captured
 	phases   []results.Phase
 	phaseAt  func(ns int64) results.Phase
+	spans    []results.Span
 	entries  []results.ProfileEntry
 	problems []string
 }
@@ -102,7 +105,7 @@ type profileIndex struct {
 func (x *profileIndex) addPhases(kind profiles.Kind, report profiles.MergeReport) {
 	for _, c := range x.captured {
 		for _, phase := range x.phases {
-			e := results.ProfileEntry{Source: c.Node, Kind: string(kind), Phase: phase, Note: "no data: no window lies in this phase"}
+			e := results.ProfileEntry{Source: c.Node, Kind: string(kind), Phase: phase, Note: x.whyNone(phase)}
 			for _, m := range report.Merged {
 				if m.Node == c.Node && m.Kind == kind && m.Phase == phase {
 					e.Role, e.Samples, e.SecondsCovered = m.Role, m.Samples, float64(m.DurationNs)/1e9
@@ -116,6 +119,24 @@ func (x *profileIndex) addPhases(kind profiles.Kind, report profiles.MergeReport
 			x.entries = append(x.entries, e)
 		}
 	}
+}
+
+// windowLeast is what the runtime needs to begin a window and to say what it saw: a shorter phase can hold none.
+const windowLeast = 100 * time.Millisecond
+
+// whyNone says why no window of a process lies in a phase.
+func (x *profileIndex) whyNone(phase results.Phase) string {
+	longest := time.Duration(0)
+	for _, s := range x.spans {
+		if s.Phase == phase && s.ToNs != nil {
+			longest = max(longest, time.Duration(*s.ToNs-s.FromNs))
+		}
+	}
+	if longest < windowLeast {
+		return fmt.Sprintf("no data: %s lasted %v at a stretch at most, and a window needs %v to begin and end", phase, longest.Round(time.Millisecond), windowLeast)
+	}
+	return fmt.Sprintf("no data: no window lies in %s by nine tenths (longest stretch %v); the process was gone then, or came and went within it", phase,
+		longest.Round(10*time.Millisecond))
 }
 
 // lostIn says what of a source was lost that began in a phase; empty: nothing.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"rejoin/results"
 )
 
@@ -105,7 +107,8 @@ func (w *machineWatch) run(ctx context.Context, folder results.Folder, baseNs in
 		}
 		now := readCPUTimes()
 		if second := now.since(last); second.known {
-			line := results.Machine{TNs: monoNow() - baseNs, StealShare: *second.stealShare(), BusyShare: second.busyShare()}
+			line := results.Machine{TNs: monoNow() - baseNs, StealShare: *second.stealShare(), BusyShare: second.busyShare(),
+				DiskFreeBytes: freeBytes(folder.Data())}
 			w.seconds = append(w.seconds, line)
 			if err := out.Write(line); err != nil {
 				return err
@@ -113,6 +116,15 @@ func (w *machineWatch) run(ctx context.Context, folder results.Folder, baseNs in
 		}
 		last = now
 	}
+}
+
+// freeBytes is what is left on the file system of a folder; nil where that cannot be read.
+func freeBytes(dir string) *int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return nil
+	}
+	return new(int64(st.Bavail) * st.Bsize)
 }
 
 func (w *machineWatch) stop() {
