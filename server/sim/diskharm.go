@@ -69,8 +69,17 @@ func (x *nemesis) rot() {
 
 // mayRot tells whether an op of n's log may be damaged now.
 func (x *nemesis) mayRot(n *node, op uint64) bool {
-	h := n.seen.at(op)
-	return h != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayDamage(n, h.ID()))
+	return n.seen.at(op) != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayLoseFrom(n, op))
+}
+
+// mayLoseFrom tells whether an op of n's log may be damaged, with all that its next start would lose with it.
+func (x *nemesis) mayLoseFrom(n *node, op uint64) bool {
+	for last := n.unindexed(op); op <= last; op++ {
+		if !x.mayDamage(n, n.seen.at(op).ID()) {
+			return false
+		}
+	}
+	return true
 }
 
 // damage changes the bytes of an op.

@@ -30,6 +30,7 @@ type node struct {
 	stallUntilHello int     // or before this peer's next life is known; noNode: none
 	shaken          bool    // one of its small files has rotted at some time
 	rotted          bool    // damage has struck its log at some time
+	unmarked        bool    // its mark has rotted, and no start has made another
 	gone            bool    // it never comes back
 	lost            bool    // the directory was lost: the next life begins wiped
 	seen            shadow  // what the checker knows of this replica's log
@@ -74,7 +75,7 @@ func (n *node) end(how ending) {
 	if !p.ready {
 		n.w.cover.CrashesInRecovery++
 	}
-	if how == powered && n.rotted && len(n.damagedOps()) > 0 {
+	if how == powered && (n.unmarked || n.rotted && len(n.damagedOps()) > 0) {
 		how = killed
 	}
 	p.die()
@@ -104,7 +105,7 @@ func (n *node) wipe() {
 	n.w.note(n.id, "wipe", "")
 	n.w.cover.Wiped++
 	n.fs = faultfs.New()
-	n.rotted, n.shaken = false, false
+	n.rotted, n.shaken, n.unmarked = false, false, false
 	n.lost, n.sameBoot = true, false
 	n.seen.wipe()
 }

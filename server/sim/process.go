@@ -117,6 +117,7 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 		w.cover.TornBoots++
 	}
 	p.n.seen.recovered(p, rec, &boot)
+	p.n.unmarked = false
 	c := w.setup.config
 	c.Self, c.Incarnation = p.n.id, p.incarnation
 	var err error

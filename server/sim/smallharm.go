@@ -90,15 +90,19 @@ func (n *node) has(name string) bool {
 const copyBytes = 4096 // where the second copy of a state file begins
 
 // rotSmall kills a process and damages one of the small files of its log where another still tells the same:
-// one of the two copies of a state file, an index, one of two checkpoints. It does so once to a disk, for
-// what is left to tell it must not be lost as well.
+// one of the two copies of a state file, an index, one of two checkpoints; or the mark as a whole, without
+// which all damage counts, and here there is none. It does so once to a disk, for what is left to tell it must
+// not be lost as well. An index may rot under a process that runs, too: it is read again when a reader needs it.
 func (x *nemesis) rotSmall() {
 	n := x.victim()
 	if n == nil || !n.life.running() || n.rotted || n.shaken || n.mayFail || n.forgets() {
 		return
 	}
-	n.end(killed)
-	x.restartLater(n)
+	index := x.rng.chance(0.2)
+	if !index {
+		n.end(killed)
+		x.restartLater(n)
+	}
 	names, err := n.fs.List(logDir)
 	if err != nil {
 		return // it has not been formatted
@@ -110,7 +114,7 @@ func (x *nemesis) rotSmall() {
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return strings.HasSuffix(name, ".seg") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".tab") && tables < 2
+		return index && !strings.HasSuffix(name, ".idx") || strings.HasSuffix(name, ".seg") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".tab") && tables < 2
 	})
 	if len(names) == 0 {
 		return
@@ -126,9 +130,13 @@ func (x *nemesis) rotFile(n *node, name string) {
 	x.w.note(n.id, "rot of a small file", name)
 	n.shaken = true
 	x.w.cover.SmallRots++
-	at := x.rng.Int64N(int64(len(content)))
+	at, mask := x.rng.Int64N(int64(len(content))), byte(1)<<x.rng.IntN(8)
 	if path.Ext(name) == "" { // a state file: most of it is padding
 		at = copyBytes*x.rng.Int64N(2) + x.rng.between(0, 40)
 	}
-	n.fs.Rot(name, at, 1<<x.rng.IntN(8))
+	n.fs.Rot(name, at, mask)
+	if path.Base(name) == "mark" && x.w.setup.replicas > 1 && x.rng.chance(0.5) {
+		n.unmarked = true
+		n.fs.Rot(name, (at+copyBytes)%(2*copyBytes), mask)
+	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -15,7 +16,8 @@ import (
 //     in a topic whose acknowledgements rest on writes), or is gone for good, at most f are impaired: have
 //     forgotten and not yet earned it back, or have damage that is not repaired yet;
 //   - of one op at most f copies are damaged or forgotten; and of one that is committed, or that somebody
-//     else holds, an undamaged copy is left with a replica that remembers;
+//     else holds, an undamaged copy is left with a replica that remembers. Damaged is also what stands behind
+//     damage in a file without an index: nothing tells the next start where it is;
 //   - a replica with damage does not lose power: what was not synced of its mark would let damage pass
 //     for a torn tail.
 //
@@ -116,7 +118,7 @@ func (x *nemesis) mayDamage(n *node, id vsr.ID) bool {
 			good = true
 		case o.seen.holds(id):
 			held = true
-			if o.reads(id) {
+			if o.reads(id) && !o.hides(id.Op) {
 				good = true
 			} else {
 				harmed++
@@ -124,6 +126,27 @@ func (x *nemesis) mayDamage(n *node, id vsr.ID) bool {
 		}
 	}
 	return harmed <= x.w.tolerated() && (good || !held)
+}
+
+// unindexed returns the ops from this one up that the next start of n would lose with it, were it damaged:
+// where there is no index yet, where a frame begins follows from those before.
+func (n *node) unindexed(op uint64) (last uint64) {
+	file := n.find(op).name
+	if n.has(strings.TrimSuffix(file, ".seg") + ".idx") {
+		return op
+	}
+	n.walk(func(f *frameAt) bool {
+		if f.name == file {
+			last = f.op
+		}
+		return f.op <= op || f.name == file
+	})
+	return max(last, op)
+}
+
+// hides tells whether an op stands behind damage that its next start cannot see past.
+func (n *node) hides(op uint64) bool {
+	return n.rotted && slices.ContainsFunc(n.damagedOps(), func(lost uint64) bool { return lost < op && n.unindexed(lost) >= op })
 }
 
 // lacks tells whether n may have held an op of this number and has lost it to damage.

@@ -30,7 +30,7 @@ func (x *nemesis) loseTail(rng stream) {
 			return
 		}
 		f := n.find(op)
-		if f.bytes == nil || !x.mayDamage(n, n.seen.at(op).ID()) {
+		if f.bytes == nil || !x.mayLoseFrom(n, op) {
 			return
 		}
 		n.rotted = true
