@@ -31,6 +31,7 @@ var kept = []uint64{
 	49150,         // disk: a frame larger than a segment found no room behind others of its group, and the node fenced itself
 	1017,          // P2: prepares were asked each beat of a primary that had restarted wiped
 	7000000487,    // S9: of two commits in one step the first was taken for the moment of a checkpoint of the second
+	7000040574,    // S7: power failed while what mended damage was not synced yet, which the world must not do
 	7000012989,    // P2: two copies of an op were lost, one with damage before it in a file without an index, which the world must not do
 	1795994201134, // P2: what is damaged wherever it was is asked for until somebody has it
 	1795994003185, // S7: a cut trusted a mark that was written and not synced

@@ -75,7 +75,7 @@ func (n *node) end(how ending) {
 	if !p.ready {
 		n.w.cover.CrashesInRecovery++
 	}
-	if how == powered && (n.unmarked || n.rotted && len(n.damagedOps()) > 0) {
+	if how == powered && (n.unmarked || n.rotted && n.damagedOnDisk()) {
 		how = killed
 	}
 	p.die()

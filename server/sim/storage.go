@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rejoin/server/journal/faultfs"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
@@ -135,7 +136,7 @@ func (n *node) unindexed(op uint64) (last uint64) {
 	if n.has(strings.TrimSuffix(file, ".seg") + ".idx") {
 		return op
 	}
-	n.walk(func(f *frameAt) bool {
+	n.walk(n.fs, func(f *frameAt) bool {
 		if f.name == file {
 			last = f.op
 		}
@@ -170,9 +171,19 @@ func (n *node) reads(id vsr.ID) bool {
 }
 
 // damagedOps lists the ops of n's log that are not what was written.
-func (n *node) damagedOps() (ops []uint64) {
-	n.walk(func(f *frameAt) bool {
-		if f.op <= n.seen.written && !isFrame(f.bytes, n.seen.at(f.op).ID()) {
+func (n *node) damagedOps() []uint64 { return n.damagedOn(n.fs, n.seen.written) }
+
+// damagedOnDisk tells whether a power cut would leave damage: also what has been written over it is not there
+// before it is synced.
+func (n *node) damagedOnDisk() bool {
+	cut := n.fs.Clone()
+	cut.CrashHard()
+	return len(n.damagedOps()) > 0 || len(n.damagedOn(cut, n.seen.durable)) > 0
+}
+
+func (n *node) damagedOn(fs *faultfs.FS, last uint64) (ops []uint64) {
+	n.walk(fs, func(f *frameAt) bool {
+		if f.op <= last && !isFrame(f.bytes, n.seen.at(f.op).ID()) {
 			ops = append(ops, f.op)
 		}
 		return true
@@ -192,7 +203,7 @@ func isFrame(frame []byte, id vsr.ID) bool {
 func (n *node) frameOf(op uint64) []byte { return n.find(op).bytes }
 
 func (n *node) find(op uint64) (found frameAt) {
-	n.walk(func(f *frameAt) bool {
+	n.walk(n.fs, func(f *frameAt) bool {
 		if f.op == op {
 			found = *f
 		}
@@ -209,14 +220,14 @@ type frameAt struct {
 	bytes []byte // nil: the file ends before
 }
 
-// walk goes over the places of all frames, until do says enough: in a segment, which is named by its
+// walk goes over the places of all frames on fs, until do says enough: in a segment, which is named by its
 // first op, they stand back to back.
-func (n *node) walk(do func(f *frameAt) bool) {
+func (n *node) walk(fs *faultfs.FS, do func(f *frameAt) bool) {
 	var f frameAt
 	var content []byte
 	for f.op = n.seen.start; f.op <= n.seen.head(); f.op++ {
 		name := segmentName(f.op)
-		if begins, err := n.fs.ReadFile(name); err == nil {
+		if begins, err := fs.ReadFile(name); err == nil {
 			f.name, f.at, content = name, 0, begins
 		}
 		size := wire.HeaderBytes + int64(n.seen.at(f.op).BodyBytes)
