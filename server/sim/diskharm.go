@@ -69,17 +69,7 @@ func (x *nemesis) rot() {
 
 // mayRot tells whether an op of n's log may be damaged now.
 func (x *nemesis) mayRot(n *node, op uint64) bool {
-	return n.seen.at(op) != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayLoseFrom(n, op))
-}
-
-// mayLoseFrom tells whether an op of n's log may be damaged, with all that its next start would lose with it.
-func (x *nemesis) mayLoseFrom(n *node, op uint64) bool {
-	for last := n.unindexed(op); op <= last; op++ {
-		if !x.mayDamage(n, n.seen.at(op).ID()) {
-			return false
-		}
-	}
-	return true
+	return n.seen.at(op) != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayDamage(n, op, n.lostWith(op)))
 }
 
 // damage changes the bytes of an op.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -47,10 +46,8 @@ func (x *nemesis) loseSegment() {
 	if !ok {
 		return
 	}
-	for op := first; op <= last; op++ {
-		if h := n.seen.at(op); h == nil || !x.mayDamage(n, h.ID()) {
-			return
-		}
+	if !x.mayDamage(n, first, last) {
+		return
 	}
 	n.end(killed)
 	x.restartLater(n)
@@ -78,8 +75,6 @@ func (x *nemesis) drawSegment(n *node) (first, last uint64, ok bool) {
 	i := x.rng.IntN(len(firsts) - 1)
 	return firsts[i], firsts[i+1] - 1, true
 }
-
-func segmentName(first uint64) string { return fmt.Sprintf("%s/%020d.seg", logDir, first) }
 
 // has tells whether there is a file of this name.
 func (n *node) has(name string) bool {

@@ -3,11 +3,8 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"rejoin/server/journal/faultfs"
 	"rejoin/server/vsr"
-	"rejoin/server/wire"
 )
 
 // The storage model: what disks may do to a cluster that must survive it. With f the number of replicas
@@ -107,10 +104,26 @@ func (x *nemesis) mayLose(n *node) bool {
 	return impaired <= x.w.tolerated() && v.lacks(v.impaired) == ""
 }
 
-// mayDamage tells whether the copy that n has of an op may be damaged.
-func (x *nemesis) mayDamage(n *node, id vsr.ID) bool {
+// mayDamage tells whether the copies that n has of the ops from first to last may be damaged.
+func (x *nemesis) mayDamage(n *node, first, last uint64) bool {
+	var lost [vsr.ReplicasMax][]uint64
+	for i, o := range x.w.nodes {
+		if o != n && o.rotted {
+			lost[i] = o.lostOps()
+		}
+	}
+	for op := first; op <= last; op++ {
+		if h := n.seen.at(op); h == nil || !x.mayDamageOne(n, h.ID(), &lost) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayDamageOne tells it of one op; the others have lost those listed.
+func (x *nemesis) mayDamageOne(n *node, id vsr.ID, lost *[vsr.ReplicasMax][]uint64) bool {
 	harmed, held, good := 1, id.Op <= x.w.check.top(), false
-	for _, o := range x.w.nodes {
+	for i, o := range x.w.nodes {
 		switch {
 		case o == n:
 		case o.forgets(), o.lacks(id.Op):
@@ -119,35 +132,14 @@ func (x *nemesis) mayDamage(n *node, id vsr.ID) bool {
 			good = true
 		case o.seen.holds(id):
 			held = true
-			if o.reads(id) && !o.hides(id.Op) {
-				good = true
-			} else {
+			if _, is := slices.BinarySearch(lost[i], id.Op); is {
 				harmed++
+			} else {
+				good = true
 			}
 		}
 	}
 	return harmed <= x.w.tolerated() && (good || !held)
-}
-
-// unindexed returns the ops from this one up that the next start of n would lose with it, were it damaged:
-// where there is no index yet, where a frame begins follows from those before.
-func (n *node) unindexed(op uint64) (last uint64) {
-	file := n.find(op).name
-	if n.has(strings.TrimSuffix(file, ".seg") + ".idx") {
-		return op
-	}
-	n.walk(n.fs, func(f *frameAt) bool {
-		if f.name == file {
-			last = f.op
-		}
-		return f.op <= op || f.name == file
-	})
-	return max(last, op)
-}
-
-// hides tells whether an op stands behind damage that its next start cannot see past.
-func (n *node) hides(op uint64) bool {
-	return n.rotted && slices.ContainsFunc(n.damagedOps(), func(lost uint64) bool { return lost < op && n.unindexed(lost) >= op })
 }
 
 // lacks tells whether n may have held an op of this number and has lost it to damage.
@@ -157,87 +149,4 @@ func (n *node) lacks(op uint64) bool {
 	}
 	s, ok := n.w.statusOf(n.id)
 	return !ok || op > s.Head.Op && op <= s.Top
-}
-
-// reads tells whether the files of n have this op, undamaged.
-func (n *node) reads(id vsr.ID) bool {
-	if !n.seen.holds(id) {
-		return false
-	}
-	if !n.rotted { // nothing has damaged it
-		return true
-	}
-	return isFrame(n.frameOf(id.Op), id)
-}
-
-// damagedOps lists the ops of n's log that are not what was written.
-func (n *node) damagedOps() []uint64 { return n.damagedOn(n.fs, n.seen.written) }
-
-// damagedOnDisk tells whether a power cut would leave damage: also what has been written over it is not there
-// before it is synced.
-func (n *node) damagedOnDisk() bool {
-	cut := n.fs.Clone()
-	cut.CrashHard()
-	return len(n.damagedOps()) > 0 || len(n.damagedOn(cut, n.seen.durable)) > 0
-}
-
-func (n *node) damagedOn(fs *faultfs.FS, last uint64) (ops []uint64) {
-	n.walk(fs, func(f *frameAt) bool {
-		if f.op <= last && !isFrame(f.bytes, n.seen.at(f.op).ID()) {
-			ops = append(ops, f.op)
-		}
-		return true
-	})
-	return ops
-}
-
-func isFrame(frame []byte, id vsr.ID) bool {
-	if len(frame) < wire.HeaderBytes {
-		return false
-	}
-	h, err := wire.ParseSealed(frame)
-	return err == nil && h.ID() == id && wire.Sum(frame[wire.HeaderBytes:]) == h.BodySum
-}
-
-// frameOf returns the bytes where the frame of op stands, or nil.
-func (n *node) frameOf(op uint64) []byte { return n.find(op).bytes }
-
-func (n *node) find(op uint64) (found frameAt) {
-	n.walk(n.fs, func(f *frameAt) bool {
-		if f.op == op {
-			found = *f
-		}
-		return f.op < op
-	})
-	return found
-}
-
-// frameAt is where the frame of an op stands.
-type frameAt struct {
-	op    uint64
-	name  string // of the segment file
-	at    int64
-	bytes []byte // nil: the file ends before
-}
-
-// walk goes over the places of all frames on fs, until do says enough: in a segment, which is named by its
-// first op, they stand back to back.
-func (n *node) walk(fs *faultfs.FS, do func(f *frameAt) bool) {
-	var f frameAt
-	var content []byte
-	for f.op = n.seen.start; f.op <= n.seen.head(); f.op++ {
-		name := segmentName(f.op)
-		if begins, err := fs.ReadFile(name); err == nil {
-			f.name, f.at, content = name, 0, begins
-		}
-		size := wire.HeaderBytes + int64(n.seen.at(f.op).BodyBytes)
-		f.bytes = nil
-		if f.at+size <= int64(len(content)) {
-			f.bytes = content[f.at : f.at+size]
-		}
-		if !do(&f) {
-			return
-		}
-		f.at += size
-	}
 }

@@ -30,7 +30,7 @@ func (x *nemesis) loseTail(rng stream) {
 			return
 		}
 		f := n.find(op)
-		if f.bytes == nil || !x.mayLoseFrom(n, op) {
+		if f.bytes == nil || !x.mayDamage(n, op, n.lostWith(op)) {
 			return
 		}
 		n.rotted = true
