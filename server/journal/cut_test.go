@@ -74,6 +74,18 @@ func TestCrashInACut(t *testing.T) {
 	}
 }
 
+// What a cut has dropped is not back after a power cut: another log of the group has something else there.
+func TestCutIsDurable(t *testing.T) {
+	for seed := range uint64(20) {
+		x := segmented(t)
+		x.must(x.log.Cut(38))
+		x.fs.Crash(rand.New(rand.NewPCG(seed, 1)))
+		x.opts.SameBoot = false
+		x.reopen()
+		x.wantEnd(38, 38)
+	}
+}
+
 // A cut into a sealed segment behind a hole keeps the place of what the hole holds.
 func TestCutBehindAHole(t *testing.T) {
 	x := segmented(t)

@@ -10,15 +10,18 @@ type aimed struct {
 	cuts    int // power cuts that may follow a cut of a log
 	writes  int // writes that may be damaged before they are synced
 	readers stream
+	marks   int // kills that may follow a mark that is synced while a cut waits
+	removes int // kills that may fall while the files of a log go to which a chain succeeds
+	ends    stream
 }
 
 // initAimed draws streams of its own, so that the other choices stay as they are.
 func (w *world) initAimed() {
 	d := &w.setup.dangers
 	w.aimed = aimed{rng: newStream(w.seed, "aimed strikes"), disks: newStream(w.seed, "aimed at disks"),
-		readers: newStream(w.seed, "aimed readers")}
+		readers: newStream(w.seed, "aimed readers"), ends: newStream(w.seed, "aimed ends")}
 	if d.kill > 0 {
-		w.aimed.left = 4
+		w.aimed.left, w.aimed.marks, w.aimed.removes = 4, 4, 4
 	}
 	if d.powerCut > 0 && w.setup.synced {
 		w.aimed.cuts = 4
@@ -130,6 +133,7 @@ func (w *world) cutQueued(p *process, op uint64) {
 	if w.script != nil || dropped == nil {
 		return
 	}
+	w.syncMarkAndFall(p)
 	if w.faulty && w.aimed.readers.chance(0.3) {
 		p.n.stall(w.aimed.readers.around(20 * millisecond))
 	}
@@ -148,4 +152,37 @@ func (w *world) cutQueued(p *process, op uint64) {
 		}
 	}
 	p.after(0, again)
+}
+
+// syncMarkAndFall lets the mark be synced, as it is once a second, before the cut that has just been queued is
+// done, and the process be killed about then: what the mark says of the commit must be true of the log as it is.
+func (w *world) syncMarkAndFall(p *process) {
+	a := &w.aimed
+	if a.marks == 0 || !w.faulty || p.opsLeft != unlimited || w.nemesis.down() >= w.setup.dangers.downMax || a.ends.chance(0.5) {
+		return
+	}
+	a.marks--
+	p.disk.marks = w.now - markSyncNs
+	w.fallsWithin(p, 8)
+}
+
+// removing lets a process end while the files go of a log whose place a chain takes: its state is one of the
+// last.
+func (w *world) removing(p *process, name string) {
+	a := &w.aimed
+	if name != logDir+"/state" || a.removes == 0 || !w.faulty || p.opsLeft != unlimited || w.nemesis.down() >= w.setup.dangers.downMax {
+		return
+	}
+	a.removes--
+	w.cover.ReceiversKilled++
+	w.fallsWithin(p, 8)
+}
+
+// fallsWithin ends a process before one of the next operations of its disk.
+func (w *world) fallsWithin(p *process, operations int64) {
+	p.how, p.opsLeft = killed, int(w.aimed.ends.between(0, operations))
+	if w.setup.synced && w.setup.dangers.powerCut > 0 && w.aimed.ends.chance(0.5) {
+		p.how = powered
+	}
+	w.nemesis.restartWhenDead(p.n)
 }

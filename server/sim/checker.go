@@ -15,6 +15,7 @@ type checker struct {
 	ackedOp   uint64                // highest op told to a client
 	started   uint64                // highest view that has started
 	startedBy int
+	began     [vsr.ReplicasMax]uint64 // the latest op at which each log has begun
 }
 
 type requestKey struct{ session, request uint64 }

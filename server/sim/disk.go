@@ -88,6 +88,7 @@ func (d *disk) Rename(from, to string) error {
 
 // Remove removes a file.
 func (d *disk) Remove(name string) error {
+	d.p.w.removing(d.p, name)
 	if err := d.pass(shortNs); err != nil {
 		return err
 	}

@@ -15,16 +15,21 @@ const endless = int64(1) << 40
 // fillDisk leaves a disk little or no room for a while.
 func (x *nemesis) fillDisk() {
 	n := x.w.nodes[x.rng.IntN(x.w.setup.replicas)]
+	x.leaveRoom(n, x.rng.between(0, 2*x.w.setup.segmentBytes), x.rng.around(2*second))
+}
+
+// leaveRoom lets a disk take so many bytes more, for a while.
+func (x *nemesis) leaveRoom(n *node, bytes, ns int64) {
 	n.fs.CapacityBytes = endless
 	free, err := n.fs.FreeBytes()
 	if err != nil {
 		x.w.fail("sim", "free bytes: %v", err)
 	}
-	n.fs.CapacityBytes = max(endless-int64(free)+x.rng.between(0, 2*x.w.setup.segmentBytes), 1)
+	n.fs.CapacityBytes = max(endless-int64(free)+bytes, 1)
 	x.w.note(n.id, "disk full", "")
 	x.w.cover.DiskFull++
 	fs := n.fs
-	x.w.after(x.rng.around(2*second), func() { fs.CapacityBytes = 0 })
+	x.w.after(ns, func() { fs.CapacityBytes = 0 })
 }
 
 // failSync lets one of the next syncs fail. The pages it should have written look clean from then on.

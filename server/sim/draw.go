@@ -110,6 +110,7 @@ func (d *dangers) draw(seed uint64, replicas int) {
 	d.isolate, d.oneWay, d.splitTwo = some("isolate", 0.4), some("one way", 0.3), some("split", 0.3)
 	d.clog, d.depose = some("clog", 0.25), some("depose", 0.3)
 	d.full, d.readOnly, d.syncError, d.rot = some("full", 0.2), some("read only", 0.1), some("sync error", 0.2), some("rot", 0.3)
+	d.asleep, d.choke, d.belated = some("asleep", 0.3), some("choke", 0.25), some("belated", 0.25)
 	d.failing, d.smallRot, d.lostSegment = some("failing", 0.3), some("small rot", 0.4), 2*some("lost segment", 1)
 }
 

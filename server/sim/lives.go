@@ -53,22 +53,37 @@ func (c *checker) speaks(p *process, m *vsr.Message) {
 	}
 }
 
-// trims holds what retention takes: nothing that a transfer under way still needs, unless the lease
-// would hold more than it may.
+// trims holds what a log drops at its beginning: what is beyond its own retention, or what another one has
+// dropped already; and nothing that a transfer under way still needs, unless the lease would hold more than
+// it may.
 func (c *checker) trims(p *process, start uint64) {
-	lease := p.part.Lease()
-	if lease == 0 || start <= lease {
-		return
-	}
 	left, end := int64(0), p.log().Written().Op
 	for op := start; op <= end; op++ {
 		if h := p.n.seen.at(op); h != nil {
 			left += wire.HeaderBytes + int64(h.BodyBytes)
 		}
 	}
-	if most := c.w.setup.retention + c.w.setup.lease; left <= most {
+	kept, lease := c.w.setup.retention, p.part.Lease()
+	if (kept == 0 || left < kept) && !c.begun(p, start) {
+		c.w.fail("retention", "replica %d trims what is below op %d; %d bytes are left, it keeps %d, and no other log has begun so late", p.n.id, start, left, kept)
+	}
+	if most := kept + c.w.setup.lease; lease > 0 && start > lease && left <= most {
 		c.w.fail("lease", "replica %d trims what is below op %d, and a transfer needs op %d; %d bytes are left, it may keep %d", p.n.id, start, lease, left, most)
 	}
+}
+
+func (c *checker) begins(p *process, start uint64) {
+	c.began[p.n.id] = max(c.began[p.n.id], start)
+}
+
+// begun tells whether the log of another replica has begun at this op, or later, at some time.
+func (c *checker) begun(p *process, start uint64) bool {
+	for i, began := range c.began {
+		if i != p.n.id && began >= start {
+			return true
+		}
+	}
+	return false
 }
 
 // keptToTheEnd holds what a disk has after the last power cut: all that its replica vouched for.

@@ -51,7 +51,7 @@ func (x *nemesis) strike() {
 	harms := []harm{{d.kill, func() { x.fell(killed, false) }}, {d.powerCut, func() { x.fell(powered, false) }}, {d.blackout, x.blackout},
 		{d.pause, x.pause}, {d.isolate, x.isolate}, {d.oneWay, x.oneWay}, {d.splitTwo, x.split}, {d.clog, x.clog},
 		{d.wipe, func() { x.fell(powered, true) }}, {d.armed, x.arm}, {d.full, x.fillDisk}, {d.readOnly, x.refuseWrites}, {d.syncError, x.failSync},
-		{d.rot, x.rot}, {d.depose, x.depose},
+		{d.rot, x.rot}, {d.depose, x.depose}, {d.asleep, x.sleep}, {d.choke, x.choke}, {d.belated, x.belate},
 		{d.failing, x.failOnce}, {d.smallRot, x.rotSmall}, {d.lostSegment, x.loseSegment}}
 	total := int64(0)
 	for _, h := range harms {
@@ -185,12 +185,7 @@ func (x *nemesis) isolate() {
 	if lead := x.w.leader(); lead != noNode && x.rng.chance(x.w.setup.dangers.aimed) {
 		i = lead
 	}
-	for j := range x.w.setup.replicas {
-		if j != i {
-			x.cutFor(i, j, ns)
-			x.cutFor(j, i, ns)
-		}
-	}
+	x.cutOff(i, ns)
 }
 
 // depose cuts the primary off, with what it has stamped and nobody else has, and kills the next primary
@@ -205,12 +200,7 @@ func (x *nemesis) depose() {
 	if soon {
 		ns = 3 * second
 	}
-	for j := range x.w.setup.replicas {
-		if j != lead {
-			x.cutFor(lead, j, ns)
-			x.cutFor(j, lead, ns)
-		}
-	}
+	x.cutOff(lead, ns)
 	if soon {
 		x.whenReplaced(lead, x.w.now+ns)
 		return
@@ -243,9 +233,8 @@ func (x *nemesis) whenReplaced(lead int, until int64) {
 		case x.w.check.top() == committed:
 			x.w.after(millisecond, look)
 		default:
-			for j := range x.w.setup.replicas {
-				x.w.net.setCut(lead, j, false)
-				x.w.net.setCut(j, lead, false)
+			for j := range x.w.nodes {
+				x.reopen(lead, j)
 			}
 			if x.down() < x.w.setup.dangers.downMax {
 				x.fellNext(lead, x.w.nodes[lead])

@@ -54,6 +54,9 @@ func (x *nemesis) installs(p *process, j *partition.Job) {
 	if j.Kind != partition.JobInstall || x.rare.receivers == 0 || !x.w.faulty || p.opsLeft != unlimited || x.down() >= x.w.setup.dangers.downMax {
 		return
 	}
+	if x.rare.rng.chance(0.5) { // it may fall while the old files go
+		return
+	}
 	x.rare.receivers--
 	x.w.cover.ReceiversKilled++
 	p.how = killed

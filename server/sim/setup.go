@@ -67,6 +67,9 @@ type dangers struct {
 	failing     int64   // an operation of a disk fails once
 	smallRot    int64   // one of the files beside the segments rots, as far as another tells the same
 	depose      int64   // cut off the primary, and kill the next one when the first is back
+	asleep      int64   // stop the primary, cut off, until it is replaced; ask it, or let one that has forgotten all meet it
+	choke       int64   // cut off the primary with a disk that fills, and fell it when it is back
+	belated     int64   // what a deposed primary said comes late
 	aimed       float64 // chance to hit the primary
 	downMax     int     // replicas down at once
 	restartNs   int64   // mean time to the restart

@@ -143,6 +143,7 @@ func (s *shadow) install(p *process) {
 // load reads the log's headers.
 func (s *shadow) load(p *process, start, end uint64) {
 	s.start, s.headers = start, nil
+	p.w.check.begins(p, start)
 	for op := start; op <= end; op++ {
 		h, err := p.log().Header(op)
 		if c := p.w.check.at(op); errors.Is(err, journal.ErrDamaged) && c != nil && p.w.setup.dangers.rot > 0 {
@@ -178,6 +179,7 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 	case vsr.InTrimmed:
 		p.w.check.trims(p, in.ID.Op)
 		s.trim(in.ID.Op)
+		p.w.check.begins(p, in.ID.Op)
 	case vsr.InFilled:
 		if in.OK {
 			p.w.cover.HolesFilled++

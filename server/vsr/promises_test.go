@@ -342,3 +342,34 @@ func TestKeptOpsFallWithTheirView(t *testing.T) {
 		t.Error("op 5 of view 1 is kept in view 2")
 	}
 }
+
+// A read of the latest wants a quorum that has answered since it came: what one said before does not tell that
+// no other primary has acknowledged something since.
+func TestLatestReadAsksAnew(t *testing.T) {
+	g, pass := leadingRig(t, false)
+	pass(10)
+	g.take(MsgBeat)
+	g.step(Input{Kind: InReadLatest, Token: 5})
+	if o := g.outcomes(5); len(o) != 0 {
+		t.Fatalf("answered %v on the word of an earlier round", o)
+	}
+	for _, m := range g.take(MsgBeat) {
+		g.hear(int(m.To), 1, Message{Kind: MsgBeatAck, Round: m.Round, Progress: 20})
+	}
+	if o := g.outcomes(5); len(o) != 1 || o[0] != OutcomeCommitted {
+		t.Errorf("outcomes %v once a quorum has answered", o)
+	}
+}
+
+// An op that is damaged before it is committed here ends the log: it is not committed above the damage, and it
+// is on record as one that may have been acknowledged.
+func TestNoCommitAboveAHole(t *testing.T) {
+	c := of(5)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 3)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 4}})
+	g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(5), Head: c.id(5)})
+	g.want(1, 1, 3, 3)
+	if s := g.r.Status(); s.Top != 5 {
+		t.Errorf("says that it held ops up to %d at most, and it held 5", s.Top)
+	}
+}

@@ -1,0 +1,134 @@
+package sim
+
+// What may happen to a primary that is replaced and does not know it: it wakes late, its disk has filled with
+// what nobody else has, its last words come when others have gone on.
+
+const deposedNs = 4 * second // it is cut off for so long at most
+
+// sleep stops the primary and cuts it off. As soon as the others have acknowledged something it wakes, and still
+// believes to lead, for its clock has stood, too: readers ask it for the latest. Sometimes nobody can reach it
+// but a replica that has just lost all it knew.
+func (x *nemesis) sleep() {
+	lead, rng := x.w.leader(), x.rng
+	if lead == noNode || x.w.setup.replicas == 1 || x.down() >= x.w.setup.dangers.downMax || x.w.nodes[lead].life.paused {
+		return
+	}
+	p := x.w.nodes[lead].life
+	x.cutOff(lead, deposedNs)
+	p.pause(deposedNs)
+	x.w.cover.Pauses++
+	x.onceReplaced(x.w.now+deposedNs, func() {
+		if !p.running() {
+			return
+		}
+		if rng.chance(0.5) {
+			x.forgetBeside(lead, rng)
+		}
+		p.resume()
+		for range 3 {
+			p.after(rng.around(millisecond), func() { x.w.readLatest(p) })
+		}
+	})
+}
+
+// forgetBeside lets one of three lose its directory, and reach nobody but the primary that was.
+func (x *nemesis) forgetBeside(lead int, rng stream) {
+	if x.w.setup.replicas != 3 || x.down() >= x.w.setup.dangers.downMax {
+		return
+	}
+	i := (lead + pick(rng, 1, 2)) % 3
+	n, third := x.w.nodes[i], 3-lead-i
+	if !n.life.alive() || !x.mayLose(n) {
+		return
+	}
+	n.end(powered)
+	n.wipe()
+	x.cutFor(i, third, deposedNs/2)
+	x.cutFor(third, i, deposedNs/2)
+	x.reopen(lead, i)
+	x.w.after(rng.around(5*millisecond), func() {
+		if !n.life.alive() && !n.gone {
+			n.start()
+		}
+	})
+}
+
+// choke cuts the primary off from the others but not from its clients, and fills its disk. When it is back and
+// has learned what was committed in the place of its ops, the next primary falls, and then it does itself:
+// its disk has still no room for what it knows.
+func (x *nemesis) choke() {
+	lead, rng := x.w.leader(), x.rng
+	if lead == noNode || x.w.setup.replicas == 1 {
+		return
+	}
+	n := x.w.nodes[lead]
+	x.cutOff(lead, deposedNs)
+	x.leaveRoom(n, rng.between(0, 2*x.w.setup.segmentBytes), deposedNs+2*second)
+	x.onceReplaced(x.w.now+deposedNs, func() {
+		for j := range x.w.nodes {
+			x.reopen(lead, j)
+		}
+		x.w.after(rng.around(50*millisecond), func() {
+			if x.down() < x.w.setup.dangers.downMax {
+				x.fellNext(lead, n)
+			}
+		})
+		x.w.after(rng.around(400*millisecond), func() {
+			if x.w.faulty && n.life.alive() && x.down() < x.w.setup.dangers.downMax {
+				n.end(killed)
+				x.restartLater(n)
+			}
+		})
+	})
+}
+
+// belate lets nothing reach the primary, and holds back what it says: its last prepares come when others lead.
+func (x *nemesis) belate() {
+	lead := x.w.leader()
+	if lead == noNode {
+		return
+	}
+	ns := x.rng.between(600*millisecond, 1500*millisecond)
+	for j := range x.w.nodes {
+		if j != lead {
+			x.cutFor(j, lead, ns)
+			x.w.net.clog[lead][j] = max(x.w.net.clog[lead][j], min(x.w.now+ns, x.w.setup.faultNs))
+		}
+	}
+}
+
+// cutOff lets nothing pass to or from a replica for a while.
+func (x *nemesis) cutOff(i int, ns int64) {
+	for j := range x.w.nodes {
+		if j != i {
+			x.cutFor(i, j, ns)
+			x.cutFor(j, i, ns)
+		}
+	}
+}
+
+func (x *nemesis) reopen(i, j int) {
+	if i != j {
+		x.w.net.setCut(i, j, false)
+		x.w.net.setCut(j, i, false)
+	}
+}
+
+// onceReplaced does something when a later view has started and acknowledged an op to a client.
+func (x *nemesis) onceReplaced(until int64, do func()) {
+	view, acked := x.w.check.started, x.w.check.ackedOp
+	var look func()
+	look = func() {
+		switch {
+		case !x.w.faulty || x.w.now >= until:
+			return
+		case x.w.check.started == view:
+			acked = x.w.check.ackedOp
+		case x.w.check.ackedOp > acked:
+			do()
+			return
+		}
+		x.w.after(millisecond, look)
+	}
+	look()
+}
