@@ -23,7 +23,10 @@
 // operation, also in recovery; they pause; directories are lost, of two replicas in five at once; some
 // stay dead for good. Who serves a pull dies at a given part of it, who installs a chain before one of
 // the operations of its disk. Some strikes are aimed: a backup is another life between its acknowledgement and
-// the count, power fails right after a cut, an op is damaged between its write and its sync.
+// the count, power fails right after a cut, an op is damaged between its write and its sync, a process falls
+// between a mark that is synced and the cut that waits behind it, or while the files go of a log whose place a
+// chain takes. A primary that is replaced and does not know it is asked for the latest, meets a replica that has
+// just lost all it knew, has a disk that its own ops have filled, is heard late.
 //
 // Messages are lost, come twice, late, out of order, over a link that went down meanwhile; directions
 // are cut, alone or together, or hold everything back for a while; queues of links overflow; bulk is

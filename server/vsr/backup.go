@@ -79,7 +79,11 @@ func (r *Replica) onBeat(m *Message) {
 	f.head = m.Head
 	f.commit = max(f.commit, m.Commit.Op)
 	f.offset = m.Goal
-	r.send(from, Message{Kind: MsgBeatAck, Round: m.Round, Head: r.log.head, Ack: r.voucher(), Progress: r.progress(), DiskFull: r.diskFull})
+	round := m.Round
+	if r.saved.Wiped { // it may have voted for a later view and have forgotten it: it cannot confirm a primary
+		round = 0
+	}
+	r.send(from, Message{Kind: MsgBeatAck, Round: round, Head: r.log.head, Ack: r.voucher(), Progress: r.progress(), DiskFull: r.diskFull})
 }
 
 // progress moves while this replica catches up, whatever the way.

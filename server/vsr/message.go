@@ -17,7 +17,7 @@ const (
 	MsgPrepare         MessageKind = iota + 1 // Header; the frame follows. From the primary of View.
 	MsgPrepareOK                              // Ack: vouches for that op and everything below it
 	MsgBeat                                   // Round, Head, Starting, Waiting, Progress, Goal
-	MsgBeatAck                                // Round, Head, Ack (Op 0: none), Progress, DiskFull
+	MsgBeatAck                                // Round (0: of a replica that has forgotten what it voted for), Head, Ack (Op 0: none), Progress, DiskFull
 	MsgPreVote                                // Round, Restarted: "do you miss the primary of View too?"
 	MsgPreVoteAck                             // Round, Missing, Head (the log's top), Fit
 	MsgStartViewChange                        // the sender has saved View

@@ -373,3 +373,16 @@ func TestNoCommitAboveAHole(t *testing.T) {
 		t.Errorf("says that it held ops up to %d at most, and it held 5", s.Top)
 	}
 }
+
+// A replica that has forgotten what it voted for does not confirm a primary: it may have helped to replace it.
+func TestWipedConfirmsNoPrimary(t *testing.T) {
+	c := of(3)
+	for _, wiped := range []bool{false, true} {
+		g := newRig(t, 0, State{View: 1, LogView: 1, Wiped: wiped}, c, 1)
+		g.hear(1, 1, Message{Kind: MsgBeat, Round: 7, Commit: c.id(3), Head: c.id(3)})
+		acks := g.take(MsgBeatAck)
+		if len(acks) != 1 || (acks[0].Round == 7) == wiped {
+			t.Errorf("wiped %v: answered %+v", wiped, acks)
+		}
+	}
+}
