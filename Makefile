@@ -12,7 +12,7 @@ RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server
 # Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin peers profile compare ab sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin peers profile compare ab goals sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -69,6 +69,9 @@ ab: build ## compare the working tree with a revision: make ab REV=main; eight i
 
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal
+
+goals: build ## measure every goal of speed against this machine, about 70 minutes, resumable; ARGS='--only burst,steady' for some
+	$(BENCH) goals $(ARGS)
 
 sim: ## simulate kept and new seeds for FOR=2m, or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
 	@mkdir -p bin

@@ -29,6 +29,7 @@ type commandLine struct {
 	Clean   cleanCommand   `cmd:"" help:"Remove runs, or only their nodes' data."`
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log, profile, or file of JSON for a person."`
 	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`
+	Goals   goalsCommand   `cmd:"" help:"Measure every goal of speed, as ratios on this machine, and write the table; goes on where it was interrupted."`
 	Limits  limitsCommand  `cmd:"" help:"Measure what this machine can do at most: synced writes, disk, loopback, checksum, HTTP, the bare commit by two of three."`
 	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
 	Node    nodeCommand    `cmd:"" help:"Run one node of the replicated log."`

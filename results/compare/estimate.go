@@ -10,6 +10,15 @@ import (
 	"rejoin/results/trend"
 )
 
+// EstimateOf is the median of values with its interval.
+func EstimateOf(values []float64) Estimate {
+	var all []Value
+	for _, v := range values {
+		all = append(all, Value{Value: v})
+	}
+	return estimate(all)
+}
+
 // estimate is the median of values with its interval.
 func estimate(values []Value) Estimate {
 	e := Estimate{N: len(values), Values: values}

@@ -49,6 +49,9 @@ const (
 	eachMeasurementMax = 20 * time.Second // on a slow disk it ends early, with fewer samples
 )
 
+// UsualShape is the one that is measured where nothing else is said.
+func UsualShape(dir string) shape.Options { return Options{Dir: dir}.filled().Shape }
+
 func (o Options) filled() Options {
 	fill(&o.FrameBytes, FrameBytesDefault)
 	fill(&o.Shape.Nodes, 3)

@@ -1,0 +1,147 @@
+package goals
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"rejoin/results"
+)
+
+// sample is a run of 3 s beside a shape.
+func sample(n int, rate, shape float64) Sample {
+	return Sample{Series: SeriesBurst, Number: n, Shape: &results.ShapeLimit{BatchesPerS: shape, PrimaryCPUNsPerBatch: 100},
+		Summary: results.Summary{Verdict: results.Pass, BatchesPerS: rate, Cost: results.Cost{Roles: []results.RoleCost{{Role: results.RolePrimary, CPUNsPerBatch: new(150.0)}}}}}
+}
+
+func rowNamed(t *testing.T, figure string) Row {
+	t.Helper()
+	for _, r := range Rows() {
+		if strings.HasPrefix(r.Figure, figure) {
+			return r
+		}
+	}
+	t.Fatalf("there is no row %q", figure)
+	return Row{}
+}
+
+// TestJudge: the median of the ratios is held against goal and floor, in the row's own direction.
+func TestJudge(t *testing.T) {
+	row := rowNamed(t, "saturated batches/s to the shape, burst")
+	for _, test := range []struct {
+		rates  []float64 // of a shape of 1,000
+		status Status
+	}{{[]float64{100, 950, 910}, Met}, {[]float64{700, 650, 2000}, FloorHeld}, {[]float64{500, 590, 2000}, BelowFloor}, {nil, NoData}} {
+		var samples []Sample
+		for i, rate := range test.rates {
+			samples = append(samples, sample(i+1, rate, 1000))
+		}
+		if o := Judge(row, samples); o.Status != test.status || o.N != len(test.rates) {
+			t.Errorf("%v: %+v, want %s", test.rates, o, test.status)
+		}
+	}
+	cpu := rowNamed(t, "CPU per batch at saturation, primary")
+	if o := Judge(cpu, []Sample{sample(1, 1, 1)}); o.Status != FloorHeld || *o.Value != 1.5 {
+		t.Errorf("1.5 times the CPU of the shape: %+v", o)
+	}
+}
+
+// TestNearOne: within 15 % of 1 ten pairs whose interval holds the edge are enough; fewer, or an interval beyond it, are not.
+func TestNearOne(t *testing.T) {
+	row := Row{Goal: 1.15, Floor: 1.6, LowerIsBetter: true}
+	for _, test := range []struct {
+		lo, hi float64
+		n      int
+		status Status
+	}{{1.1, 1.3, 10, Met}, {1.1, 1.3, 9, FloorHeld}, {1.16, 1.3, 10, FloorHeld}} {
+		if got := row.status(1.2, &test.lo, &test.hi, test.n); got != test.status {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+	far := Row{Goal: 1.3, Floor: 2.5, LowerIsBetter: true}
+	if got := far.status(1.4, new(1.1), new(1.5), 10); got != FloorHeld {
+		t.Errorf("a goal far from 1: %s", got)
+	}
+}
+
+// TestWorstAndDoubts: the longest of all kills counts where the row says so, and runs that did not pass are named.
+func TestWorstAndDoubts(t *testing.T) {
+	s := Sample{Series: SeriesPrimary, Summary: results.Summary{Verdict: results.Invalid, Reasons: []string{"late"},
+		Kills: []results.KillSummary{{FirstAckMs: new(300.0)}, {FirstAckMs: new(1500.0)}, {FirstAckMs: nil}, {FirstAckMs: new(200.0)}}}}
+	o := Judge(rowNamed(t, "kill of the primary to the first acknowledgement, longest"), []Sample{s})
+	if o.Status != FloorHeld || *o.Value != 1500 || o.N != 3 || !strings.Contains(o.Why, "1 of 1 runs did not pass: late") {
+		t.Errorf("%+v", o)
+	}
+	if o := Judge(rowNamed(t, "kill of the primary to the first acknowledgement, median"), []Sample{s}); o.Status != Met || *o.Value != 300 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestRowsAreWhole: each row is measured by a series that exists or says why not, and its goal is no worse than its floor.
+func TestRowsAreWhole(t *testing.T) {
+	series := map[string]bool{}
+	for _, s := range AllSeries(time.Minute) {
+		series[s.Name] = true
+	}
+	for _, r := range Rows() {
+		if (r.Series == "") == (r.Missing == "") || r.Series != "" && (!series[r.Series] || r.Values == nil) {
+			t.Errorf("%s: series %q, missing %q", r.Figure, r.Series, r.Missing)
+		}
+		if r.LowerIsBetter && r.Goal > r.Floor || !r.LowerIsBetter && r.Goal < r.Floor {
+			t.Errorf("%s: goal %v, floor %v", r.Figure, r.Goal, r.Floor)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	s := Sample{Disk: &results.DiskLimit{ReadBytesPerS: 4e6, WriteBytesPerS: 1e6}, Loopback: &results.LoopbackLimit{BytesPerS: 2e6, SendfileBytesPerS: 5e6},
+		Summary: results.Summary{FrameBytes: 300, BatchesPerS: 10, MeasuredNs: 1e9, Cost: results.Cost{NodesWrittenBytes: new(int64(25_000)), AckedMessages: 10},
+			Kills:        []results.KillSummary{{TransferBytes: 500_000, TransferMs: new(1000.0)}, {}},
+			Verification: []results.VerifyRound{{Name: "live", Ok: true, VerifiedBatches: 10_000, DurationMs: 1000}, {Name: "offline", Ok: true, VerifiedBatches: 1, DurationMs: 1}}}}
+	if got := catchUp(s); len(got) != 1 || got[0] != 0.5 {
+		t.Errorf("catch-up %v", got)
+	}
+	if got := readBack(s); len(got) != 1 || got[0] != 0.6 {
+		t.Errorf("reading back %v", got)
+	}
+	// 25,000 written, of which 3 x 10 x 300 zeros, to 3 x 10 x 256.
+	if got := deviceBytes(s); len(got) != 1 || got[0] != 16_000.0/7680 {
+		t.Errorf("device bytes %v", got)
+	}
+	if catchUp(Sample{}) != nil || readBack(Sample{}) != nil || deviceBytes(Sample{}) != nil {
+		t.Error("figures of nothing")
+	}
+}
+
+// TestFolder: samples come back in order, and are forgotten by series.
+func TestFolder(t *testing.T) {
+	f := Folder{t.TempDir()}
+	for _, n := range []int{2, 1} {
+		if err := f.Write(sample(n, float64(n), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := sample(1, 7, 1)
+	other.Series = SeriesSteady
+	if err := f.Write(other); err != nil {
+		t.Fatal(err)
+	}
+	all, err := f.Read(SeriesBurst)
+	if err != nil || len(all) != 2 || all[0].Number != 1 || all[1].Summary.BatchesPerS != 2 || !f.Has(SeriesBurst, 2) || f.Has(SeriesBurst, 3) {
+		t.Errorf("%+v, error %v", all, err)
+	}
+	if err := f.Forget(SeriesBurst); err != nil || f.Has(SeriesBurst, 1) || !f.Has(SeriesSteady, 1) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	table := Table{Machine: "a machine", Commit: "abc", Rows: []Outcome{Judge(rowNamed(t, "saturated batches/s to the shape, burst"), []Sample{sample(1, 950, 1000)}),
+		Judge(rowNamed(t, "saturated batches/s to hashicorp"), nil)}}
+	text := table.Markdown()
+	for _, want := range []string{"| saturated batches/s to the shape, burst of 3 s | 0.60 | 0.90 | 0.95 | 1 | met |", "| – | 0 | no data | hashicorp/raft", "1 met, 0 above their floor, 0 below it, 1 without data."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table lacks %q:\n%s", want, text)
+		}
+	}
+}

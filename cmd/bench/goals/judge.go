@@ -1,0 +1,139 @@
+package goals
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rejoin/results"
+	"rejoin/results/compare"
+)
+
+// Status of a row.
+type Status string
+
+// Statuses, from good to bad.
+const (
+	Met        Status = "met"
+	FloorHeld  Status = "floor held" // not met, and no defect
+	BelowFloor Status = "below floor"
+	NoData     Status = "no data"
+)
+
+// Outcome is a row with what was measured.
+type Outcome struct {
+	Figure string `json:"figure"`
+	Series string `json:"series,omitempty"`
+	Unit   string `json:"unit,omitempty"` // "": a ratio
+	Better string `json:"better"`         // lower or higher
+
+	Floor float64 `json:"floor"`
+	Goal  float64 `json:"goal"`
+	// Value is the median of N values, or the worst of them; null without data. Lo and Hi are the interval of a median.
+	Value  *float64 `json:"value"`
+	Lo     *float64 `json:"lo"`
+	Hi     *float64 `json:"hi"`
+	N      int      `json:"n"`
+	Status Status   `json:"status"`
+	// Why says what is missing, or what has to be known about the value.
+	Why string `json:"why,omitempty"`
+}
+
+// Judge holds a row against the samples of its series.
+func Judge(r Row, samples []Sample) Outcome {
+	o := Outcome{Figure: r.Figure, Series: r.Series, Unit: r.Unit, Better: "higher", Floor: r.Floor, Goal: r.Goal, Status: NoData, Why: r.Missing}
+	if r.LowerIsBetter {
+		o.Better = "lower"
+	}
+	if r.Series == "" {
+		return o
+	}
+	var values []float64
+	for _, s := range samples {
+		values = append(values, r.Values(s)...)
+	}
+	if o.Why = r.Note; len(values) == 0 {
+		o.Why = whyEmpty(r, samples)
+		return o
+	}
+	o.N = len(values)
+	if r.Worst {
+		o.Value = new(r.worst(values))
+	} else {
+		estimate := compare.EstimateOf(values)
+		o.Value, o.Lo, o.Hi = estimate.Median, estimate.Lo, estimate.Hi
+	}
+	o.Status = r.status(*o.Value, o.Lo, o.Hi, o.N)
+	if doubts := doubtsOf(samples); doubts != "" {
+		if o.Why != "" {
+			o.Why += "; "
+		}
+		o.Why += doubts
+	}
+	return o
+}
+
+func (r Row) worst(values []float64) float64 {
+	if r.LowerIsBetter {
+		return slices.Max(values)
+	}
+	return slices.Min(values)
+}
+
+// nearOne is how close to 1 a goal must be for its interval to count, and nearPairs how many pairs that takes: nothing below 15 % can be
+// claimed on a machine that drifts as much.
+const (
+	nearOne   = 0.15
+	nearPairs = 10
+)
+
+// status holds a value against goal and floor.
+func (r Row) status(value float64, lo, hi *float64, n int) Status {
+	reaches := func(v, want float64) bool {
+		if r.LowerIsBetter {
+			return v <= want
+		}
+		return v >= want
+	}
+	near := r.Unit == "" && math.Abs(r.Goal-1) <= nearOne+1e-9 && n >= nearPairs && lo != nil && hi != nil
+	edge := 1 + nearOne
+	if !r.LowerIsBetter {
+		edge = 1 / edge
+	}
+	switch {
+	case reaches(value, r.Goal), near && *lo <= edge && edge <= *hi:
+		return Met
+	case reaches(value, r.Floor):
+		return FloorHeld
+	}
+	return BelowFloor
+}
+
+func whyEmpty(r Row, samples []Sample) string {
+	if len(samples) == 0 {
+		return fmt.Sprintf("series %s has not been measured", r.Series)
+	}
+	text := fmt.Sprintf("%d runs of series %s tell nothing of it", len(samples), r.Series)
+	if r.Note != "" {
+		text += ": " + r.Note
+	}
+	return text
+}
+
+// doubtsOf says how many of the runs did not pass, and why the first did not.
+func doubtsOf(samples []Sample) string {
+	bad, why := 0, ""
+	for _, s := range samples {
+		if s.Summary.Verdict == results.Pass {
+			continue
+		}
+		bad++
+		if why == "" && len(s.Summary.Reasons) > 0 {
+			why = ": " + s.Summary.Reasons[0]
+		}
+	}
+	if bad == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d runs did not pass%s", bad, len(samples), why)
+}

@@ -1,0 +1,156 @@
+package goals
+
+import "rejoin/results"
+
+// Row is one goal.
+type Row struct {
+	Figure string
+	Series string // "": it is not measured here, and Missing says why
+	Unit   string // "" for a ratio
+	// Floor and Goal: a figure worse than Floor is a defect. LowerIsBetter says which side is worse.
+	Floor, Goal   float64
+	LowerIsBetter bool
+	// Values are the figures of a sample; most have one.
+	Values func(Sample) []float64 `json:"-"`
+	// Worst takes the worst value of all instead of the median.
+	Worst   bool
+	Missing string
+	Note    string
+}
+
+const (
+	wantsLargeLog   = "a log of 20 GiB is not written by this command: it takes 60 GiB of disk on three nodes and longer than all other rows together"
+	wantsPartitions = "the load generator drives one partition of a topic"
+	wantsRaft       = "hashicorp/raft with raft-wal is no part of this module; its 2,202 batches/s of another day are no figure of this one"
+)
+
+// Rows are all goals, in the order of the table.
+func Rows() []Row {
+	rate := func(s Sample) []float64 { return ratio(s.Summary.BatchesPerS, shapeOf(s, rateOf)) }
+	rows := []Row{
+		{Figure: "saturated batches/s to the shape, burst of 3 s", Series: SeriesBurst, Floor: 0.60, Goal: 0.90, Values: rate},
+		{Figure: "saturated batches/s to the shape, sustained 30 s", Series: SeriesSustained, Floor: 0.55, Goal: 0.80, Values: rate},
+		{Figure: "saturated batches/s to hashicorp/raft with raft-wal", Floor: 2, Goal: 3, Missing: wantsRaft},
+	}
+	rows = append(rows, costRows()...)
+	rows = append(rows, steadyRows()...)
+	rows = append(rows, bandwidthRows()...)
+	rows = append(rows,
+		Row{Figure: "total throughput, 16 partitions to 1, 192 producers each", Floor: 0.8, Goal: 0.95, Missing: wantsPartitions},
+		Row{Figure: "the same with 12 producers in all", Floor: 0.5, Goal: 0.7, Missing: wantsPartitions},
+		Row{Figure: "latency with a 20 GiB log to an empty one", Floor: 1.2, Goal: 1.05, LowerIsBetter: true, Missing: wantsLargeLog},
+	)
+	rows = append(rows, recoveryRows()...)
+	return append(rows, generatorRows()...)
+}
+
+func costRows() []Row {
+	cost := func(role string, of func(results.ShapeLimit) float64) func(Sample) []float64 {
+		return func(s Sample) []float64 { return ratio(cpuOf(s, role), shapeOf(s, of)) }
+	}
+	return []Row{
+		{Figure: "CPU per batch at saturation, primary, to the shape", Series: SeriesBurst, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
+			Values: cost(results.RolePrimary, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch })},
+		{Figure: "CPU per batch at saturation, backup, to the shape", Series: SeriesBurst, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
+			Values: cost(results.RoleBackup, backupCPU)},
+		{Figure: "CPU per batch at saturation, generator, to the shape", Series: SeriesBurst, Floor: 1.5, Goal: 1.25, LowerIsBetter: true,
+			Values: cost(results.SourceGenerator, func(l results.ShapeLimit) float64 { return l.ProducersCPUNsPerBatch })},
+		{Figure: "allocations per batch, primary", Series: SeriesBurst, Floor: 8, Goal: 4, LowerIsBetter: true, Values: allocations(results.RolePrimary),
+			Note: "all of the process, telling its metrics included"},
+		{Figure: "allocations per batch, backup", Series: SeriesBurst, Floor: 8, Goal: 4, LowerIsBetter: true, Values: allocations(results.RoleBackup)},
+	}
+}
+
+func steadyRows() []Row {
+	quantile := func(of func(results.Quantiles) *int64) func(Sample) []float64 {
+		return func(s Sample) []float64 {
+			ours := of(s.Summary.LatencyNs[string(results.Steady)])
+			if ours == nil || s.Shape == nil || of(s.Shape.LatencyNs) == nil {
+				return nil
+			}
+			return ratio(float64(*ours), float64(*of(s.Shape.LatencyNs)))
+		}
+	}
+	return []Row{
+		{Figure: "p50 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Floor: 1.5, Goal: 1.15, LowerIsBetter: true,
+			Values: quantile(func(q results.Quantiles) *int64 { return q.P50 })},
+		{Figure: "p99 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Floor: 2.5, Goal: 1.3, LowerIsBetter: true,
+			Values: quantile(func(q results.Quantiles) *int64 { return q.P99 })},
+		{Figure: "CPU per batch at 30,000 msg/s, all three nodes, to the shape", Series: SeriesSteady, Floor: 1.6, Goal: 1.2, LowerIsBetter: true,
+			Values: func(s Sample) []float64 {
+				return ratio(cpuOf(s, results.RolePrimary)+2*cpuOf(s, results.RoleBackup), shapeOf(s, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch + 2*backupCPU(l) }))
+			}},
+		{Figure: "device bytes to 3 x payload bytes, without zero-filling", Series: SeriesSteady, Floor: 2.2, Goal: 1.7, LowerIsBetter: true, Values: deviceBytes,
+			Note: "zero-filling is taken as one byte for each byte of the log, which it is over a segment or more"},
+	}
+}
+
+func bandwidthRows() []Row {
+	return []Row{
+		{Figure: "catch-up bandwidth under load, to the least of disk read, disk write and loopback", Series: SeriesReturn, Floor: 0.3, Goal: 0.6, Values: catchUp},
+		{Figure: "boot of one node with a 20 GiB log", Unit: "s", Floor: 5, Goal: 2, LowerIsBetter: true, Missing: wantsLargeLog},
+		{Figure: "verification and reading back, per replica, to loopback sendfile", Series: SeriesBurst, Floor: 0.35, Goal: 0.7, Values: readBack},
+	}
+}
+
+func recoveryRows() []Row {
+	kills := func(of func(results.KillSummary) *float64) func(Sample) []float64 {
+		return func(s Sample) (all []float64) {
+			for _, k := range s.Summary.Kills {
+				if v := of(k); v != nil {
+					all = append(all, *v)
+				}
+			}
+			return all
+		}
+	}
+	firstAck := kills(func(k results.KillSummary) *float64 { return k.FirstAckMs })
+	return []Row{
+		{Figure: "false elections at saturation", Series: SeriesElections, Unit: "elections", Floor: 0, Goal: 0, LowerIsBetter: true, Worst: true,
+			Values: func(s Sample) []float64 { return []float64{float64(s.Summary.ViewChanges)} }},
+		{Figure: "kill of the primary to the first acknowledgement, median of 50", Series: SeriesPrimary, Unit: "ms", Floor: 2000, Goal: 400, LowerIsBetter: true, Values: firstAck},
+		{Figure: "kill of the primary to the first acknowledgement, longest of 50", Series: SeriesPrimary, Unit: "ms", Floor: 2000, Goal: 1000, LowerIsBetter: true, Worst: true,
+			Values: firstAck},
+		{Figure: "kill of a backup: longest time without an acknowledgement", Series: SeriesBackup, Unit: "ms", Floor: 300, Goal: 100, LowerIsBetter: true, Worst: true,
+			Values: kills(func(k results.KillSummary) *float64 {
+				if !k.GapIsOwn() {
+					return new(0.0)
+				}
+				return new(k.GapWithoutAckMs)
+			})},
+		{Figure: "current again after 10 s down at 30,000 msg/s, longest of 5", Series: SeriesReturn, Unit: "ms", Floor: 5000, Goal: 1000, LowerIsBetter: true, Worst: true,
+			Values: kills(func(k results.KillSummary) *float64 { return k.CaughtUpMs })},
+	}
+}
+
+func generatorRows() []Row {
+	late := func(of func(results.LatenessProof) *int64) func(Sample) []float64 {
+		return func(s Sample) []float64 {
+			if v := of(s.Lateness); v != nil {
+				return []float64{float64(*v) / 1e6}
+			}
+			return nil
+		}
+	}
+	cpu := func(s Sample) []float64 {
+		if v := cpuOf(s, results.SourceGenerator); v > 0 {
+			return []float64{v / 1e3}
+		}
+		return nil
+	}
+	sent := func(s Sample) []float64 {
+		if s.Summary.OfferedBatches == 0 {
+			return nil
+		}
+		return []float64{float64(s.Summary.AckedBatches) / float64(s.Summary.OfferedBatches)}
+	}
+	return []Row{
+		{Figure: "generator at 300 batches/s, late p50", Series: SeriesSteady, Unit: "ms", Floor: 0.2, Goal: 0.1, LowerIsBetter: true, Values: late(func(l results.LatenessProof) *int64 { return l.P50Ns })},
+		{Figure: "generator at 300 batches/s, late p99", Series: SeriesSteady, Unit: "ms", Floor: 0.5, Goal: 0.25, LowerIsBetter: true, Values: late(func(l results.LatenessProof) *int64 { return l.P99Ns })},
+		{Figure: "generator at 300 batches/s, late p99.9", Series: SeriesSteady, Unit: "ms", Floor: 3, Goal: 2, LowerIsBetter: true, Values: late(func(l results.LatenessProof) *int64 { return l.P999Ns }),
+			Note: "3,000 batches a run carry no p99.9: no data unless runs are longer"},
+		{Figure: "generator at 300 batches/s, CPU a batch", Series: SeriesSteady, Unit: "µs", Floor: 200, Goal: 200, LowerIsBetter: true, Values: cpu},
+		{Figure: "generator at 30,000 single requests/s, share acknowledged", Series: SeriesSingles, Floor: 1, Goal: 1, Values: sent},
+		{Figure: "generator at 30,000 single requests/s, CPU a request", Series: SeriesSingles, Unit: "µs", Floor: 40, Goal: 25, LowerIsBetter: true, Values: cpu},
+	}
+}

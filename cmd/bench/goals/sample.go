@@ -1,0 +1,73 @@
+package goals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rejoin/results"
+)
+
+// Sample is one run of a series, with what was measured beside it.
+type Sample struct {
+	Series     string                 `json:"series"`
+	Number     int                    `json:"number"` // from 1
+	At         time.Time              `json:"at"`
+	ShapeFirst bool                   `json:"shape_first"`
+	Run        string                 `json:"run"` // its folder
+	Summary    results.Summary        `json:"summary"`
+	Lateness   results.LatenessProof  `json:"lateness"`
+	Shape      *results.ShapeLimit    `json:"shape"`
+	Disk       *results.DiskLimit     `json:"disk"`
+	Loopback   *results.LoopbackLimit `json:"loopback"`
+}
+
+// Folder keeps samples, one file each.
+type Folder struct{ Dir string }
+
+func (f Folder) path(series string, number int) string {
+	return filepath.Join(f.Dir, fmt.Sprintf("%s-%02d.json", series, number))
+}
+
+// Write keeps a sample.
+func (f Folder) Write(s Sample) error { return results.WriteJSON(f.path(s.Series, s.Number), s) }
+
+// Forget removes the samples of a series.
+func (f Folder) Forget(series string) error {
+	files, err := filepath.Glob(f.path(series, 0)[:len(f.path(series, 0))-len("00.json")] + "[0-9][0-9].json")
+	for _, file := range files {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
+// Has says whether a sample is there.
+func (f Folder) Has(series string, number int) bool {
+	_, err := os.Stat(f.path(series, number))
+	return err == nil
+}
+
+const samplesMax = 99
+
+// Read returns the samples of a series in order.
+func (f Folder) Read(series string) (all []Sample, err error) {
+	for n := 1; n <= samplesMax; n++ {
+		text, err := os.ReadFile(f.path(series, n))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var s Sample
+		if err == nil {
+			err = json.Unmarshal(text, &s)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read sample %d of %s: %w; remove the file to measure it again", n, series, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}

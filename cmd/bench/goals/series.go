@@ -1,0 +1,82 @@
+package goals
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Series is what is measured again and again for some rows.
+type Series struct {
+	Name  string
+	About string
+	// Scenario is a file for bench run; the line "name" is added.
+	Scenario string
+	Pairs    int // samples; 0: as many as are asked for
+	// Shape is the load of the shape beside each run; 0: none.
+	Shape ShapeLoad
+	// Limits are kinds of other limits measured beside each run.
+	Limits []string
+	// Took is about how long one sample takes.
+	Took time.Duration
+}
+
+// ShapeLoad is a load of the shape.
+type ShapeLoad struct {
+	Warmup, Duration time.Duration
+	BatchesPerS      float64 // 0: saturated
+}
+
+// Names of series.
+const (
+	SeriesBurst     = "burst"
+	SeriesSustained = "sustained"
+	SeriesSteady    = "steady"
+	SeriesPrimary   = "primary-kills"
+	SeriesBackup    = "backup-kills"
+	SeriesReturn    = "return"
+	SeriesSingles   = "singles"
+	SeriesElections = "elections"
+)
+
+const demandNothing = "demands: {late_p99_max: 10s, canary_change_max: 100}\n"
+
+// AllSeries are all of them, in the order in which they are measured. elections is how long the last one loads the log.
+func AllSeries(elections time.Duration) []Series {
+	return []Series{
+		{Name: SeriesBurst, About: "saturated for 3 s after 4 s of warm-up, which make the segments", Took: 35 * time.Second,
+			Scenario: "closed_loop: true\nwarmup: 4s\nduration: 7s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
+			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 3 * time.Second}, Limits: []string{"loopback"}},
+		{Name: SeriesSustained, About: "saturated for 30 s", Took: 90 * time.Second,
+			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 32s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
+			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 30 * time.Second}},
+		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 10 s", Took: 45 * time.Second,
+			Scenario: "messages_per_s: 30000\nwarmup: 2s\nduration: 12s\nquiet_max: 60s\n" + demandNothing,
+			Shape:    ShapeLoad{Warmup: time.Second, Duration: 10 * time.Second, BatchesPerS: 300}},
+		{Name: SeriesPrimary, About: "50 kills of the primary at 30,000 messages a second", Pairs: 1, Took: 5 * time.Minute,
+			Scenario: kills("primary", 50, 5, "2s")},
+		{Name: SeriesBackup, About: "15 kills of a backup at 30,000 messages a second", Pairs: 1, Took: 2 * time.Minute,
+			Scenario: kills("backup", 15, 5, "2s")},
+		{Name: SeriesReturn, About: "5 times a backup is away for 10 s at 30,000 messages a second", Pairs: 1, Took: 3 * time.Minute,
+			Scenario: kills("backup", 5, 20, "10s"), Limits: []string{"disk", "loopback"}},
+		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 40 * time.Second,
+			Scenario: "nodes: 1\nbatch_messages: 1\ndurability: replicated\nmessages_per_s: 30000\noverload: true\nwarmup: 1s\nduration: 6s\nquiet_max: 60s\n" + demandNothing},
+		{Name: SeriesElections, About: fmt.Sprintf("saturated for %v", elections), Pairs: 1, Took: elections + 2*time.Minute,
+			Scenario: fmt.Sprintf("closed_loop: true\nwarmup: 5s\nduration: %v\nquiet_max: 120s\ncluster: {retention_bytes: 2147483648}\n%s", elections, demandNothing)},
+	}
+}
+
+// kills is a load during which a node of a role is killed again and again.
+func kills(role string, times, everyS int, down string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "messages_per_s: 30000\nwarmup: 2s\nduration: %ds\nquiet_max: 120s\ncluster: {retention_bytes: 2147483648}\n%sfaults:\n", 4+times*everyS, demandNothing)
+	for i := range times {
+		fmt.Fprintf(&b, "  - {at: %ds, kill: %s, restart_after: %s}\n", 3+i*everyS, role, down)
+	}
+	return b.String()
+}
+
+// File is the scenario as a file.
+func (s Series) File() []byte {
+	return []byte(fmt.Sprintf("name: goal-%s\nabout: %s\n%s", s.Name, s.About, s.Scenario))
+}

@@ -1,0 +1,88 @@
+package goals
+
+import "rejoin/results"
+
+// ratio is one value, or none where either side was not measured.
+func ratio(value, by float64) []float64 {
+	if value <= 0 || by <= 0 {
+		return nil
+	}
+	return []float64{value / by}
+}
+
+// shapeOf is a figure of the shape beside a run, 0 without one.
+func shapeOf(s Sample, of func(results.ShapeLimit) float64) float64 {
+	if s.Shape == nil {
+		return 0
+	}
+	return of(*s.Shape)
+}
+
+func rateOf(l results.ShapeLimit) float64 { return l.BatchesPerS }
+
+func backupCPU(l results.ShapeLimit) float64 {
+	if l.BackupCPUNsPerBatch == nil {
+		return 0
+	}
+	return *l.BackupCPUNsPerBatch
+}
+
+// cpuOf is the CPU time of a batch in a role, ns; 0 if it is not known.
+func cpuOf(s Sample, role string) float64 {
+	if c := s.Summary.Cost.Role(role); c != nil && c.CPUNsPerBatch != nil {
+		return *c.CPUNsPerBatch
+	}
+	return 0
+}
+
+func allocations(role string) func(Sample) []float64 {
+	return func(s Sample) []float64 {
+		if c := s.Summary.Cost.Role(role); c != nil && c.AllocationsPerBatch != nil {
+			return []float64{*c.AllocationsPerBatch}
+		}
+		return nil
+	}
+}
+
+const (
+	nodes        = 3
+	payloadBytes = 256
+)
+
+// deviceBytes takes the zeros that a byte of the log was written over off what three nodes sent to storage, and divides by three times the payload.
+func deviceBytes(s Sample) []float64 {
+	written, messages := s.Summary.Cost.NodesWrittenBytes, float64(s.Summary.Cost.AckedMessages)
+	if written == nil || messages == 0 || s.Summary.BatchesPerS == 0 {
+		return nil
+	}
+	batches := s.Summary.BatchesPerS * float64(s.Summary.MeasuredNs) / 1e9
+	zeros := nodes * batches * float64(s.Summary.FrameBytes)
+	return ratio(float64(*written)-zeros, nodes*messages*payloadBytes)
+}
+
+// catchUp are the bandwidths of all transfers.
+func catchUp(s Sample) (all []float64) {
+	if s.Disk == nil || s.Loopback == nil {
+		return nil
+	}
+	least := min(s.Disk.ReadBytesPerS, s.Disk.WriteBytesPerS, s.Loopback.BytesPerS)
+	for _, k := range s.Summary.Kills {
+		if k.TransferMs != nil && k.TransferBytes > 0 {
+			all = append(all, ratio(float64(k.TransferBytes)/(*k.TransferMs/1e3), least)...)
+		}
+	}
+	return all
+}
+
+// readBack are all readings of live replicas.
+func readBack(s Sample) (all []float64) {
+	if s.Loopback == nil {
+		return nil
+	}
+	for _, r := range s.Summary.Verification {
+		if r.Name == "live" && r.Ok && r.DurationMs > 0 {
+			all = append(all, ratio(float64(r.VerifiedBatches)*float64(s.Summary.FrameBytes)/(r.DurationMs/1e3), s.Loopback.SendfileBytesPerS)...)
+		}
+	}
+	return all
+}
