@@ -1,6 +1,9 @@
 package results
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Summary is summary.json. Pointers are numbers that may not have been measured: null then, never 0.
 type Summary struct {
@@ -39,6 +42,8 @@ type Summary struct {
 	Repairs     int64 `json:"repairs"`
 	Transfers   int64 `json:"transfers"`
 	ViewChanges int64 `json:"view_changes"` // to the end of the quiet phase
+	// Untold names the counts, here and of kills, that are 0 for want of data: the target's nodes do not tell them.
+	Untold []string `json:"untold,omitempty"`
 
 	// LatencyNs is from due to acknowledged, by phase and "overall"; ServiceNs from sent, LateNs from due to sent.
 	LatencyNs map[string]Quantiles `json:"latency_ns"`
@@ -75,6 +80,15 @@ type ConsumerSummary struct {
 	// StrangeBatches were read twice, or belong to no timetable of the run.
 	StrangeBatches int64 `json:"strange_batches"`
 }
+
+// Names of counts in Summary.Untold.
+const (
+	UntoldRepairs   = "repairs"
+	UntoldTransfers = "transfers"
+)
+
+// Tells says whether a count is known.
+func (s Summary) Tells(count string) bool { return !slices.Contains(s.Untold, count) }
 
 // ReplicaSummary is one node at the end of the run.
 type ReplicaSummary struct {

@@ -169,7 +169,7 @@ func (n *natsServers) nodeEvents(*nodeSystem) ([]results.Event, []string) { retu
 // settings are what the servers were told, the stream as it was asked for, and which server it is.
 func (n *natsServers) settings() any {
 	return map[string]any{"server": n.version, "path": n.path, "configuration": n.servers[0].Config(), "stream": n.StreamConfig(),
-		"ops": "entries of the stream's Raft log: an atomic batch is several entries"}
+		"ops": "entries of the stream's Raft log, each with the messages of one or several batches"}
 }
 
 func (n *natsServers) close() error { return n.Target.Close() }

@@ -29,6 +29,9 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 		s.Kills = append(s.Kills, kill)
 	}
 	s.ViewChanges = r.viewChanges(events, seen.views)
+	if !r.scenario.kind().own && r.polled() {
+		s.Untold = []string{results.UntoldRepairs, results.UntoldTransfers}
+	}
 }
 
 // ackTimes are the acknowledgements in order of time. The start of the load stands before them: silence begins there at the earliest.

@@ -16,7 +16,7 @@ func (r *session) tell(s results.Summary) {
 	p.line("")
 	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d", s.OfferedBatches, s.AckedBatches,
 		s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches)
-	p.line("in all, on every node: %s, %s, %s", counted(s.ViewChanges, "view change"), counted(s.Repairs, "repair"), counted(s.Transfers, "transfer"))
+	p.line("in all, on every node: %s, %s", counted(s.ViewChanges, "view change"), movedText(s, s.Repairs, s.Transfers, "", ""))
 	for _, sentence := range latencyTexts(s) {
 		p.line("%s", sentence)
 	}
@@ -37,7 +37,7 @@ func (r *session) tell(s results.Summary) {
 	}
 	p.line("setting: %s", r.headerText())
 	for _, k := range s.Kills {
-		p.line("%s", killText(k))
+		p.line("%s", killText(s, k))
 	}
 	for _, sentence := range r.profileTexts() {
 		p.line("%s", sentence)
@@ -98,7 +98,7 @@ func atText(atMs float64) string {
 }
 
 // killText is one kill and what it cost.
-func killText(k results.KillSummary) string {
+func killText(s results.Summary, k results.KillSummary) string {
 	parts := []string{"stayed down"}
 	if k.DownMs != nil {
 		parts = []string{"down " + msText(k.DownMs)}
@@ -117,10 +117,18 @@ func killText(k results.KillSummary) string {
 		if k.CaughtUpMs != nil {
 			back = fmt.Sprintf("caught up %s after its restart", msText(k.CaughtUpMs))
 		}
-		parts = append(parts, back, fmt.Sprintf("%s (%s)", counted(k.Repairs, "repair"), counted(k.RepairOps, "op")),
-			fmt.Sprintf("%s (%s, %s)", counted(k.Transfers, "transfer"), counted(k.TransferOps, "op"), bytesText(&k.TransferBytes)))
+		parts = append(parts, back, movedText(s, k.Repairs, k.Transfers, fmt.Sprintf(" (%s)", counted(k.RepairOps, "op")),
+			fmt.Sprintf(" (%s, %s)", counted(k.TransferOps, "op"), bytesText(&k.TransferBytes))))
 	}
 	return fmt.Sprintf("kill %s (%s) %s: %s", k.Node, k.Role, atText(k.AtMs), strings.Join(parts, ", "))
+}
+
+// movedText is what was repaired and transferred, or that nobody tells.
+func movedText(s results.Summary, repairs, transfers int64, ofRepairs, ofTransfers string) string {
+	if !s.Tells(results.UntoldRepairs) {
+		return "repairs and transfers: no data"
+	}
+	return counted(repairs, "repair") + ofRepairs + ", " + counted(transfers, "transfer") + ofTransfers
 }
 
 // keptText says that the nodes' data stays, how much it is, and how to be rid of it; empty when it goes or there is none.

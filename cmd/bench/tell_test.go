@@ -26,7 +26,7 @@ func TestKillText(t *testing.T) {
 			"kill n2 (backup) before the load: down 24000 ms, longest gap 60 ms (at 0.0 s), never caught up, 0 repairs (0 ops), 0 transfers (0 ops, 0 bytes)"},
 		{results.KillSummary{Node: "n2", Role: results.RoleBackup, AtMs: 60_000}, "kill n2 (backup) at 60.0 s: stayed down, no acknowledgement after it"},
 	} {
-		if got := killText(test.kill); got != test.want {
+		if got := killText(results.Summary{}, test.kill); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
 	}

@@ -18,8 +18,11 @@ type promisesSection struct {
 	Not       []string
 }
 
-// memoryTarget tries the harness without a log.
-const memoryTarget = "memory"
+// memoryTarget tries the harness without a log, builtinTarget is our log. All others are systems of others, whose guarantee says it all.
+const (
+	memoryTarget  = "memory"
+	builtinTarget = "builtin"
+)
 
 func promisesOf(s *source) promisesSection {
 	out := promisesSection{Guarantee: orNoData(s.run.Asked.Guarantee)}
@@ -41,7 +44,12 @@ func promisesOf(s *source) promisesSection {
 		"Loss of unsynced writes, torn and rotten sectors are tried in the simulator (bench sim), over the same protocol and recovery code; not in this run.",
 		"All processes share one machine: no packet was lost or reordered, and no clocks drifted apart.",
 	}
-	if s.run.Asked.Target == memoryTarget {
+	switch s.run.Asked.Target {
+	case builtinTarget, "":
+	default:
+		out.Facts.Rows = out.Facts.Rows[1:] // the scenario's durability is for our log
+		out.Not[1] = "Loss of unsynced writes, torn and rotten sectors are not tried with this target."
+	case memoryTarget:
 		out.Facts.Rows = nil
 		out.Facts.add("an acknowledgement waits for", "nothing: all is kept in the process of the harness")
 		out.Proves = []string{"The harness offers its load, keeps its books and finds what was planted. No node ran, so nothing is proven of a log."}

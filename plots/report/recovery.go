@@ -52,20 +52,22 @@ func recoveryOf(s *source) recoverySection {
 		}
 		return recoverySection{Table: table{Empty: why}}
 	}
-	out := recoverySection{Table: recoveryTable(s.summary.Kills)}
+	out := recoverySection{Table: recoveryTable(*s.summary)}
 	for _, k := range s.summary.Kills {
 		out.Kills = append(out.Kills, killPartOf(k))
 	}
 	return out
 }
 
-func recoveryTable(kills []results.KillSummary) table {
+func recoveryTable(s results.Summary) table {
+	kills := s.Kills
 	t := table{ID: "recovery-table", Caption: fmt.Sprintf("What each kill cost. Recovery times are samples by the kill: here n = %d.", len(kills)),
 		Columns: append(words("node", "role"),
 			numbers("killed", "down", "first ack after", "longest gap", "caught up after restart", "repaired", "transferred")...)}
 	for _, k := range kills {
 		t.add(k.Node, k.Role, killedAt(k), msText(k.DownMs, "to the end"), firstAckText(k), gapText(k), caughtUpText(k),
-			movedText(k.Repairs, k.RepairOps, k.RepairBytes, k.RepairMs), movedText(k.Transfers, k.TransferOps, k.TransferBytes, k.TransferMs))
+			movedText(s.Tells(results.UntoldRepairs), k.Repairs, k.RepairOps, k.RepairBytes, k.RepairMs),
+			movedText(s.Tells(results.UntoldTransfers), k.Transfers, k.TransferOps, k.TransferBytes, k.TransferMs))
 	}
 	return t
 }
@@ -103,8 +105,11 @@ func caughtUpText(k results.KillSummary) string {
 	return msText(k.CaughtUpMs, "never")
 }
 
-func movedText(n, ops, bytes int64, ms *float64) string {
-	if n == 0 {
+func movedText(told bool, n, ops, bytes int64, ms *float64) string {
+	switch {
+	case !told:
+		return noData
+	case n == 0:
 		return "nothing"
 	}
 	parts := []string{counted(ops, "op"), axis.BytesText(bytes)}
