@@ -25,6 +25,9 @@ const (
 	KindVerifyEnd   Kind = "verify_end"
 	KindRunEnd      Kind = "run_end"
 
+	// KindCommand is the end of a command of the user's that starts, kills or restarts a node elsewhere; reason says which, wait_status how it ended.
+	KindCommand Kind = "command"
+
 	// KindProfileWindow is the end of a window in which node was profiled; reason is the kind of profile, role the node's.
 	KindProfileWindow Kind = "profile_window"
 	// KindProfileLost is the end of a time of which there is no profile although one was being taken; reason says why.

@@ -255,6 +255,8 @@ func (c *crew) end(ctx context.Context, node int) error {
 	return p.awaitExit(ctx, exitLimit)
 }
 
+func (c *crew) restarts() bool { return true }
+
 // killsOf counts the kills of a node.
 func (c *crew) killsOf(node int) int {
 	c.mu.Lock()

@@ -34,8 +34,11 @@ func natsKinds() []targetKind {
 			open := func(r *session, ports []int) (system, error) {
 				return newNatsSystem(r, ports, nats.Options{Name: name, Batches: batches, SyncInterval: sync})
 			}
+			remote := func(_ Scenario, flags ExternalFlags) (product, error) {
+				return newRemoteNats(flags, nats.Options{Name: name, Batches: batches, SyncInterval: sync})
+			}
 			// A message is kept in the stream's files, and for a while in the Raft log's.
-			kinds = append(kinds, targetKind{name: name, ports: 3, diskFactor: 3, open: open})
+			kinds = append(kinds, targetKind{name: name, ports: 3, diskFactor: 3, open: open, external: remote})
 		}
 	}
 	return kinds
@@ -43,12 +46,17 @@ func natsKinds() []targetKind {
 
 // natsServers is NATS JetStream as a product: real nats-server processes, and a stream on as many replicas as there are nodes.
 type natsServers struct {
-	*nats.Target
+	natsStream
 	folder  results.Folder
 	path    string // of nats-server
 	version string
 	servers []nats.Server
-	made    bool // the stream is there
+}
+
+// natsStream is what is alike wherever the servers run.
+type natsStream struct {
+	*nats.Target
+	made bool // the stream is there
 }
 
 func newNatsSystem(r *session, ports []int, options nats.Options) (system, error) {
@@ -76,7 +84,7 @@ func newNatsSystem(r *session, ports []int, options nats.Options) (system, error
 	if n.Target, err = nats.New(options); err != nil {
 		return nil, err
 	}
-	return newNodeSystem(r, n), nil
+	return newProcessSystem(r, n), nil
 }
 
 // findNatsServer is the path of the program and what it says of its version. Without a path it is the one that make peers builds.
@@ -122,7 +130,7 @@ func (n *natsServers) program(node int) (program, error) {
 }
 
 // ask implements asker.
-func (n *natsServers) ask(ctx context.Context, node int) (results.Status, error) {
+func (n *natsStream) ask(ctx context.Context, node int) (results.Status, error) {
 	return n.Status(ctx, node)
 }
 
@@ -130,7 +138,7 @@ func (n *natsServers) ask(ctx context.Context, node int) (results.Status, error)
 const makeLimit = 2 * time.Second
 
 // missing: all servers answer, the stream is made, one server leads it and the others follow.
-func (n *natsServers) missing(ctx context.Context, all []results.Status) string {
+func (n *natsStream) missing(ctx context.Context, all []results.Status) string {
 	for _, s := range all {
 		if !s.Up {
 			return fmt.Sprintf("%s does not answer", s.Node)
@@ -155,12 +163,12 @@ func (n *natsServers) missing(ctx context.Context, all []results.Status) string 
 	return ""
 }
 
-func (n *natsServers) target() loadgen.Target { return n.Target }
+func (n *natsStream) target() loadgen.Target { return n.Target }
 
 // rounds: every replica by a consumer that lies on its server, and once more after all servers were killed and started again. No server is read
 // while the others are stopped: without a majority it makes no consumer.
-func (n *natsServers) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRound, error) {
-	return []verifyRound{{name: roundLive, source: n.Target}, {name: roundRestart, source: n.Target, prepare: s.restartAll}}, nil
+func (n *natsStream) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRound, error) {
+	return s.liveRounds(n.Target), nil
 }
 
 // nodeEvents: the servers record nothing in a form that could be merged; their logs are in the folder.
@@ -172,4 +180,4 @@ func (n *natsServers) settings() any {
 		"ops": "entries of the stream's Raft log, each with the messages of one or several batches"}
 }
 
-func (n *natsServers) close() error { return n.Target.Close() }
+func (n *natsStream) close() error { return n.Target.Close() }

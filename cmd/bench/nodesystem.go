@@ -41,7 +41,7 @@ type product interface {
 	close() error
 }
 
-// control starts and ends nodes. crew does it with processes of this host.
+// control starts and ends nodes: crew does it with processes of this host, commands with commands of the user.
 type control interface {
 	// start starts a node, the first time and after a kill.
 	start(node int) error
@@ -55,6 +55,8 @@ type control interface {
 	pause(node int, role string) error
 	resume(node int) error
 
+	// restarts says whether nodes can be killed and started again.
+	restarts() bool
 	killsOf(node int) int
 	// ended are the ends of nodes that nobody of the run asked for.
 	ended() []surprise
@@ -74,11 +76,16 @@ type nodeSystem struct {
 	polled  chan struct{}      // closed when the pollers have ended
 }
 
-// newNodeSystem makes a system whose nodes are processes of this host.
-func newNodeSystem(r *session, p product) *nodeSystem {
+// newProcessSystem makes a system whose nodes are processes of this host.
+func newProcessSystem(r *session, p product) *nodeSystem {
+	return newNodeSystem(r, p, func(poll *poller) control { return newCrew(r.folder, r.record, poll, r.scenario.Nodes, p.program) })
+}
+
+// newNodeSystem makes a system whose nodes somebody starts and ends, and tells the poller of it.
+func newNodeSystem(r *session, p product, by func(*poller) control) *nodeSystem {
 	s := &nodeSystem{product: p, folder: r.folder, nodes: r.scenario.Nodes, polled: make(chan struct{})}
 	s.poll = newPoller(r.status, r.record, s.nodes, p)
-	s.control = newCrew(r.folder, r.record, s.poll, s.nodes, p.program)
+	s.control = by(s.poll)
 	return s
 }
 
@@ -196,6 +203,15 @@ func (s *nodeSystem) endAll(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// liveRounds reads every replica by its own address and, where nodes can be killed and started, once more after all of them were.
+func (s *nodeSystem) liveRounds(source loadgen.Source) []verifyRound {
+	rounds := []verifyRound{{name: roundLive, source: source}}
+	if s.control.restarts() {
+		rounds = append(rounds, verifyRound{name: roundRestart, source: source, prepare: s.restartAll})
+	}
+	return rounds
 }
 
 // restartAll ends all nodes without warning and starts them again, so that a replica is read as it came back from its files. It is what is left

@@ -37,6 +37,11 @@ func (r *session) preflight(context.Context) error {
 	}
 	kind := r.scenario.kind()
 	var err error
+	if r.external() {
+		r.say.line("preflight: %d cores; %d nodes run elsewhere, at %s", r.run.Found.Cores, r.scenario.Nodes, strings.Join(r.command.Addresses, ", "))
+		r.system, err = newExternalSystem(r)
+		return err
+	}
 	if kind.ports == 0 {
 		r.system, err = kind.open(r, nil)
 		return err

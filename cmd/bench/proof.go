@@ -146,8 +146,7 @@ func (r *session) limitsOf() []string {
 	limits := []string{
 		"A SIGKILL ends a process, not the machine: what the process had written and not yet synced survives in the kernel's page cache. " +
 			"The run shows that nothing is lost to dead processes; loss of power is tried by bench sim.",
-		fmt.Sprintf("Nodes and generator share one machine of %d cores, its clock and its disk: the network between machines is not part of the figures, "+
-			"and whoever needs a core takes it from the others.", found.Cores),
+		r.placeText(),
 	}
 	switch {
 	case r.scenario.kind().ports == 0:
@@ -165,12 +164,25 @@ func (r *session) limitsOf() []string {
 	return append(limits, found.Warnings()...)
 }
 
+// placeText says what it means where nodes and generator run.
+func (r *session) placeText() string {
+	if r.external() {
+		return "The nodes ran elsewhere and were started and killed by commands: what killed means is the command's affair, times around a kill hold the " +
+			"command's own, and nothing is known of the nodes' processes, disks and clocks."
+	}
+	return fmt.Sprintf("Nodes and generator share one machine of %d cores, its clock and its disk: the network between machines is not part of the figures, "+
+		"and whoever needs a core takes it from the others.", r.run.Found.Cores)
+}
+
 // headerText is one line about durability and where the data lies, before the load.
 func (r *session) headerText() string {
 	if r.scenario.kind().ports == 0 {
 		return "all is kept in this process and gone with it; this tries the harness and says nothing about a log"
 	}
 	f := &r.run.Found
+	if r.external() {
+		return "nodes elsewhere, killed by command; where their data lies is not known here"
+	}
 	if !r.scenario.kind().own {
 		return fmt.Sprintf("data on %s (%s); SIGKILL loses no page cache, so this says nothing about power cuts", f.FileSystem, f.DataDir)
 	}

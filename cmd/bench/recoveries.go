@@ -22,17 +22,20 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 	for i := range timeline.Kills {
 		kill := killSummary(&timeline, i, activities, ackNs, r.outcome.StopNs)
 		kill.Recovery = sources.recoveryOf(i)
-		if r.scenario.kind().own { // others do not tell their side
+		if r.tellsItself() { // others do not tell their side
 			k, back := timeline.Kills[i], seen.returns[i]
 			r.proof.Disagreements = append(r.proof.Disagreements, disagreements(i, kill.Node, kill.Recovery, back.addedOps, gapsOf(k.AtNs, k.RestartNs, back))...)
 		}
 		s.Kills = append(s.Kills, kill)
 	}
 	s.ViewChanges = r.viewChanges(events, seen.views)
-	if !r.scenario.kind().own && r.polled() {
+	if !r.tellsItself() && r.polled() {
 		s.Untold = []string{results.UntoldRepairs, results.UntoldTransfers}
 	}
 }
+
+// tellsItself says whether the nodes' own record of what they did is in the events.
+func (r *session) tellsItself() bool { return r.scenario.kind().own && !r.external() }
 
 // ackTimes are the acknowledgements in order of time. The start of the load stands before them: silence begins there at the earliest.
 func ackTimes(acks loadgen.Acks, loadStartNs int64) []int64 {
@@ -79,7 +82,7 @@ func (r *session) viewChanges(events []results.Event, seen map[int64]bool) int64
 		}
 	}
 	delete(told, r.firstView)
-	if len(seen) != len(told) && r.scenario.kind().own {
+	if len(seen) != len(told) && r.tellsItself() {
 		r.proof.Disagreements = append(r.proof.Disagreements, results.Disagreement{What: results.WhatViewChanges, Unit: "count",
 			Server: new(float64(len(told))), Outside: new(float64(len(seen)))})
 	}

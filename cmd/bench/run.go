@@ -14,6 +14,7 @@ type runCommand struct {
 	Scenario string `arg:"" optional:"" help:"Built-in scenario (quick, rejoin-360, primary-rejoin, steady, saturate, search) or a YAML file. Default: quick."`
 	Target   string `help:"System to drive: builtin (our log, as node processes), memory (this process; tries the harness itself) or another system, see docs/targets.md. Default: the scenario's." placeholder:"NAME"`
 	PeerFlags
+	ExternalFlags
 	Rate     rateFlag     `help:"Offered messages a second, all producers together. Default: the scenario's." placeholder:"N"`
 	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`
 	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0, the default, draws one and prints it." placeholder:"N"`
@@ -71,6 +72,9 @@ func (c *runCommand) Run(env *environment) error {
 			_, err = env.out.Write(text)
 		}
 		return err
+	}
+	if err := c.ExternalFlags.validate(s); err != nil {
+		return usage("%w", err)
 	}
 	profiling, err := parseProfiling(c.Profile)
 	if err != nil {

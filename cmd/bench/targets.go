@@ -36,6 +36,9 @@ type targetKind struct {
 	own bool
 
 	open func(r *session, ports []int) (system, error)
+
+	// external makes the product of nodes that run elsewhere; nil: they cannot.
+	external func(s Scenario, flags ExternalFlags) (product, error)
 }
 
 // whyNoRepairs says why a target other than ours shows no op that was repaired or transferred.
@@ -49,7 +52,7 @@ func (k targetKind) whyNoRepairs() string {
 // targetKinds are all targets.
 func targetKinds() []targetKind {
 	kinds := []targetKind{
-		{name: targetBuiltin, ports: 3, diskFactor: 1, own: true, open: newBuiltinSystem},
+		{name: targetBuiltin, ports: 3, diskFactor: 1, own: true, open: newBuiltinSystem, external: newRemoteCluster},
 		{name: targetMemory, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
 	}
 	return append(kinds, natsKinds()...)
@@ -110,7 +113,7 @@ func newBuiltinSystem(r *session, ports []int) (system, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &builtinSystem{newNodeSystem(r, c), c}, nil
+	return &builtinSystem{newProcessSystem(r, c), c}, nil
 }
 
 func (b *builtinSystem) adminPlanes() []profiles.NodeAddress {

@@ -52,7 +52,7 @@ func (l *link) open(deadline time.Time) (result loadgen.TryResult, ok bool) {
 func (l *link) connect(deadline time.Time) error {
 	dialer := &dialer{deadline: deadline}
 	nc, err := nats.Connect("nats://"+l.address, nats.NoReconnect(), nats.SetCustomDialer(dialer), nats.Timeout(time.Until(deadline)),
-		nats.Name("rejoin"))
+		nats.Name("rejoin"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // which would else be printed; calls return it, too
 	if err != nil {
 		if dialer.err != nil {
 			return dialer.err // the library says "no servers" of a refusal
@@ -68,11 +68,14 @@ func (l *link) connect(deadline time.Time) error {
 	return nil
 }
 
-// cut breaks the connection at a deadline, unless the returned function is called before: a write to a server that takes nothing more would
-// block for longer than its caller may.
+// cutGrace lies between a deadline and the end of the connection: an answer that does not come leaves the connection whole.
+const cutGrace = 20 * time.Millisecond
+
+// cut breaks the connection soon after a deadline, unless the returned function is called before: a write to a server that takes nothing more
+// would block for longer than its caller may.
 func (l *link) cut(deadline time.Time) (keep func() bool) {
 	raw := l.raw
-	return time.AfterFunc(time.Until(deadline), func() { raw.Close() }).Stop
+	return time.AfterFunc(time.Until(deadline)+cutGrace, func() { raw.Close() }).Stop
 }
 
 func (l *link) close() {

@@ -2,9 +2,8 @@
 // the client library.
 //
 // A caller makes a [Target] with [New] from the addresses of the servers, and calls [Target.Prepare] until the stream is there. A producer has
-// one connection to each server that it has asked; a connection that did not answer in time is closed, so that nothing left in it lands later
-// behind the caller's back. The client library never reconnects and never repeats by itself: what is tried again, and where, is decided by
-// loadgen alike for all targets.
+// one connection to each server that it has asked. The client library never reconnects and never repeats by itself: what is tried again, and where,
+// is decided by loadgen alike for all targets. What comes in late, after its try was given up, is told from a repetition by its message id.
 //
 // A batch is published in one of two ways. [Atomic]: as one of JetStream's atomic batches, all messages or none, one behind the other. [Async]: as so many
 // messages, published without waiting for each other, all acknowledgements awaited; messages of several producers then stand between each

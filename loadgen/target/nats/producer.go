@@ -88,11 +88,12 @@ func (p *producer) Try(a loadgen.Attempt) loadgen.TryResult {
 		publish = p.async
 	}
 	result := publish(l, a)
-	if !keep() && result.Outcome != loadgen.TryAcked { // the deadline broke the connection, whatever the library makes of that
+	whole := keep()
+	if !whole && result.Outcome != loadgen.TryAcked { // the deadline broke the connection, whatever the library makes of that
 		result = loadgen.NotAcked(loadgen.TryUnknown, loadgen.CauseTimeout, result.Err)
 	}
-	if result.Cause != loadgen.CauseAnswer {
-		l.close() // what still lies in it must not land later
+	if !whole || result.Cause == loadgen.CauseReset {
+		l.close()
 	}
 	return result
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rejoin/loadgen"
+	"rejoin/loadgen/target/builtin"
+	"rejoin/loadgen/target/nats"
+	"rejoin/results"
+)
+
+// elsewhere is the part of a product whose nodes the user's commands start.
+type elsewhere struct{ flags ExternalFlags }
+
+func (elsewhere) prepare(int) error { return nil }
+
+func (elsewhere) program(int) (program, error) {
+	return program{}, errors.New("the node runs elsewhere; only commands start it")
+}
+
+// nodeEvents: what a node elsewhere records stays there.
+func (elsewhere) nodeEvents(*nodeSystem) ([]results.Event, []string) { return nil, nil }
+
+// settings are what the run knows of the nodes.
+func (e elsewhere) settings() any {
+	return map[string]any{"addresses": e.flags.Addresses, "monitors": e.flags.Monitors, "start_command": e.flags.StartCommand,
+		"kill_command": e.flags.KillCommand, "restart_command": e.flags.restart()}
+}
+
+// newExternalSystem drives nodes that the user's commands start and kill.
+func newExternalSystem(r *session) (system, error) {
+	flags := r.command.ExternalFlags
+	p, err := r.scenario.kind().external(r.scenario, flags)
+	if err != nil {
+		return nil, err
+	}
+	return newNodeSystem(r, p, func(poll *poller) control { return newCommands(flags, r.folder, r.record, poll) }), nil
+}
+
+// external says whether the nodes of this run were told to the harness and not made by it.
+func (r *session) external() bool { return r.command.external() }
+
+// remoteCluster is our log, elsewhere.
+type remoteCluster struct {
+	elsewhere
+	clusterAsker
+	log *builtin.Target
+}
+
+func newRemoteCluster(s Scenario, flags ExternalFlags) (product, error) {
+	token, err := secretOf(envToken)
+	if err != nil {
+		return nil, err
+	}
+	options := builtin.Options{Topic: topicName, Token: token, Durability: s.Durability}
+	for i, address := range flags.Addresses {
+		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
+	}
+	log, err := builtin.New(options)
+	return &remoteCluster{elsewhere{flags}, newClusterAsker(flags.Addresses, token), log}, err
+}
+
+func (c *remoteCluster) missing(_ context.Context, all []results.Status) string {
+	return missingOfCluster(all)
+}
+func (c *remoteCluster) target() loadgen.Target { return c.log }
+
+func (c *remoteCluster) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRound, error) {
+	return s.liveRounds(c.log), nil
+}
+
+func (c *remoteCluster) close() error {
+	c.client.CloseIdleConnections()
+	return c.log.Close()
+}
+
+// remoteNats is NATS JetStream, elsewhere. Its servers must be called n0, n1, … by their server_name.
+type remoteNats struct {
+	elsewhere
+	natsStream
+}
+
+func newRemoteNats(flags ExternalFlags, options nats.Options) (product, error) {
+	if len(flags.Monitors) != len(flags.Addresses) {
+		return nil, fmt.Errorf("--monitors names %d servers and --addresses %d: pass the address of each server's HTTP monitoring, too, in the same order",
+			len(flags.Monitors), len(flags.Addresses))
+	}
+	for i, address := range flags.Addresses {
+		options.Nodes = append(options.Nodes, nats.Node{Name: results.NodeName(i), Client: address, Monitor: flags.Monitors[i]})
+	}
+	options.Stream = topicName
+	target, err := nats.New(options)
+	return &remoteNats{elsewhere{flags}, natsStream{Target: target}}, err
+}

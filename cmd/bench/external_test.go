@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rejoin/results"
+)
+
+// docsBlocks are the fenced blocks behind a heading of docs/targets.md, by what stands in the line before each.
+func docsBlocks(t *testing.T, heading string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/targets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("docs/targets.md has no section %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := map[string]string{}
+	parts := strings.Split(section, "\n```")
+	for i := 1; i+1 < len(parts); i += 2 {
+		before := strings.TrimSpace(parts[i-1])
+		name := before[strings.LastIndexByte(before, '\n')+1:]
+		if at := strings.LastIndexByte(strings.TrimSuffix(name, "`:"), '`'); at >= 0 {
+			name = strings.TrimSuffix(name, "`:")[at+1:]
+		}
+		_, body, _ := strings.Cut(parts[i], "\n")
+		blocks[name] = body + "\n"
+	}
+	return blocks
+}
+
+// TestNodesElsewhere runs the example of docs/targets.md: nodes that commands start and kill pass like those of the harness.
+func TestNodesElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
+	blocks := docsBlocks(t, "Nodes elsewhere")
+	dir := t.TempDir()
+	for _, name := range []string{"cluster.yaml", "node.sh", "short.yaml"} {
+		if blocks[name] == "" {
+			t.Fatalf("docs/targets.md shows no %s; it has %d blocks", name, len(blocks))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(blocks[name]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "bench")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Chdir(dir)
+	code, out := bench(t, append([]string{"--results", "results"}, wordsOf(t, blocks[""])...)...)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	folder, err := results.Open("results", "latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := folder.ReadEvents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]int{}
+	for _, e := range events {
+		if e.Kind == results.KindCommand {
+			commands[e.Reason]++
+			if e.WaitStatus == nil || *e.WaitStatus != 0 || e.DurationNs == nil {
+				t.Errorf("command %s of %s without an end: %+v", e.Reason, e.Node, e)
+			}
+		}
+	}
+	// One kill and restart of the run, three of the verifier's, three kills at the end.
+	if commands["start"] != 3 || commands["restart"] != 4 || commands["kill"] != 7 {
+		t.Errorf("commands that were run: %v", commands)
+	}
+	summary, err := folder.ReadSummary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(summary.Kills) != 1 || summary.Kills[0].CaughtUpMs == nil || summary.Kills[0].FirstAckMs == nil {
+		t.Errorf("kills %+v, want one with its recovery", summary.Kills)
+	}
+	if r := summary.Replicas[0]; r.RssAnonMaxBytes != nil || r.DataBytes != nil || summary.Cost.NodesCPUNs != nil || summary.Tells(results.UntoldRepairs) {
+		t.Errorf("figures of processes that the harness does not see: %+v, %+v", r, summary.Cost)
+	}
+}
+
+// wordsOf splits the example's command as a shell does; the word bench goes.
+func wordsOf(t *testing.T, command string) []string {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+strings.TrimPrefix(command, "bench "))
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for word := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte{0}), []byte{0}) {
+		words = append(words, string(word))
+	}
+	return words
+}
+
+func TestExternalFlagsAreChecked(t *testing.T) {
+	root := t.TempDir()
+	const three = "a:1,b:1,c:1"
+	for _, c := range []struct{ args, want string }{
+		{"quick --start-command true", "pass --addresses"},
+		{"steady --addresses a:1,b:1", "names 2 nodes and the scenario has 3"},
+		{"quick --addresses " + three, "pass --kill-command"},
+		{"quick --addresses " + three + " --kill-command true", "pass --restart-command or --start-command"},
+		{"steady --target memory --addresses " + three, "cannot run elsewhere"},
+		{"steady --command-limit 0s --addresses " + three, "pass more than 0"},
+	} {
+		code, out := bench(t, append([]string{"--results", root, "run"}, strings.Fields(c.args)...)...)
+		if code != results.ExitUsage || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit code %d, output %q; want a refusal with %q", c.args, code, out, c.want)
+		}
+	}
+}
+
+// TestCommandsThatFail: a command that ends badly or not at all is an error with its last words, and its wait status is kept.
+func TestCommandsThatFail(t *testing.T) {
+	folder, err := results.Create(t.TempDir(), targetBuiltin, "commands", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := newRecorder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.setBase(1)
+	flags := ExternalFlags{Addresses: []string{"a:1", "b:1"}, CommandLimit: duration(300 * time.Millisecond), KillCommand: "echo $REJOIN_NODE {node} $REJOIN_ADDRESS; exit 7",
+		StartCommand: "echo waits; sleep 600"}
+	c := newCommands(flags, folder, record, newPoller(nil, record, 2, mute{}))
+	if err := c.kill(t.Context(), 1, results.RolePrimary); err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "1 1 b:1") {
+		t.Errorf("kill: %v", err)
+	}
+	if c.killsOf(1) != 0 {
+		t.Error("a kill that failed was counted")
+	}
+	if err := c.start(0); err == nil || !strings.Contains(err.Error(), "not done within") || !strings.Contains(err.Error(), "waits") {
+		t.Errorf("start: %v", err)
+	}
+	if err := record.close(); err != nil {
+		t.Fatal(err)
+	}
+	events, err := folder.ReadEvents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := map[string]int64{}
+	for _, e := range events {
+		if e.Kind == results.KindCommand && e.WaitStatus != nil {
+			status[e.Reason] = *e.WaitStatus
+		}
+	}
+	if status["kill"] != 7<<8 || status["start"] != 9 {
+		t.Errorf("wait statuses %v, want those of exit code 7 and of SIGKILL", status)
+	}
+}
