@@ -133,7 +133,7 @@ var mayImport = map[string][]string{
 	"plots/axis":               {},
 	"plots":                    {"results", "plots/axis"},
 	"plots/report":             {"results", "results/compare", "plots", "plots/axis"},
-	"plots/report/sample":      {"results"},
+	"plots/report/sample":      {"results", "results/compare"},
 	"plots/report/browsertest": {},
 	"loadgen":                  {"results"},
 	"loadgen/targettest":       {"loadgen"},

@@ -79,16 +79,10 @@ func Groups(root string) ([]string, error) {
 
 // isGroup wants the time behind the kind, so that a folder of somebody else's is none.
 func isGroup(name string) bool {
-	for _, kind := range groupKinds {
+	return slices.ContainsFunc(groupKinds, func(kind string) bool {
 		rest, ok := strings.CutPrefix(name, kind+"-")
-		if !ok || len(rest) < len(utcLayout) {
-			continue
-		}
-		if _, err := time.Parse(utcLayout, rest[:len(utcLayout)]); err == nil {
-			return true
-		}
-	}
-	return false
+		return ok && beginsWithTime(rest)
+	})
 }
 
 // GroupHeld says whether the process that made a group still fills it.

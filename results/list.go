@@ -44,7 +44,12 @@ func List(root string) ([]Entry, error) {
 // looksLikeRun tells a run folder's name, which Create begins with the time, from our own sources, from published/ and from folders of
 // somebody else's, such as 2024-photos.
 func looksLikeRun(name string) bool {
-	if len(name) < len(utcLayout)+2 || name[len(utcLayout)] != '-' {
+	return beginsWithTime(name) && len(name) > len(utcLayout)+1 && name[len(utcLayout)] == '-'
+}
+
+// beginsWithTime says whether a name begins as those do that Create and CreateGroup give.
+func beginsWithTime(name string) bool {
+	if len(name) < len(utcLayout) {
 		return false
 	}
 	_, err := time.Parse(utcLayout, name[:len(utcLayout)])

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"rejoin/plots/report/sample"
 	"rejoin/results/compare"
@@ -15,25 +14,9 @@ import (
 // compared makes pairs of runs, B slower by a factor, and compares them.
 func compared(t *testing.T, pairs int, factor float64) compare.Comparison {
 	t.Helper()
-	root := t.TempDir()
-	o := compare.Options{Paired: true, LabelA: "main", LabelB: "change", Now: time.Now()}
-	for i := range pairs {
-		for side, f := range []float64{1, factor} {
-			folder, err := sample.Run(root, sample.Options{Seconds: 12, BatchesS: 300, PollNs: int64(time.Second), Steady: true, Seed: uint64(2*i + side),
-				Factor: f * (1 + 0.01*float64(i%3)), After: time.Duration(2*i+side) * time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := compare.Load(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if side == 0 {
-				o.A = append(o.A, r)
-			} else {
-				o.B = append(o.B, r)
-			}
-		}
+	o, err := sample.Pairs(t.TempDir(), pairs, factor)
+	if err != nil {
+		t.Fatal(err)
 	}
 	c, err := compare.Compare(o)
 	if err != nil {

@@ -4,12 +4,10 @@ package browsertest
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"rejoin/plots/report"
 	"rejoin/plots/report/sample"
@@ -20,23 +18,9 @@ import (
 func comparison(t *testing.T) (compare.Comparison, string) {
 	t.Helper()
 	dir := t.TempDir()
-	o := compare.Options{Paired: true, LabelA: "main", LabelB: "change", Now: time.Now()}
-	for i := range 16 {
-		side := []int{0, 1, 1, 0}[i%4]
-		folder, err := sample.Run(dir, sample.Options{Seconds: 12, PollNs: int64(time.Second), Steady: true, Seed: uint64(i), Factor: []float64{1, 1.3}[side] * (1 + 0.02*math.Sin(float64(i*i))),
-			After: time.Duration(i) * time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := compare.Load(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if side == 0 {
-			o.A = append(o.A, r)
-		} else {
-			o.B = append(o.B, r)
-		}
+	o, err := sample.Pairs(dir, 8, 1.3)
+	if err != nil {
+		t.Fatal(err)
 	}
 	c, err := compare.Compare(o)
 	if err != nil {
@@ -60,18 +44,18 @@ func comparison(t *testing.T) (compare.Comparison, string) {
 }
 
 func TestComparison(t *testing.T) {
-	b := browser(t)
+	b := Browser(t)
 	c, file := comparison(t)
-	for _, s := range screens {
+	for _, s := range Screens {
 		tb := open(t, b, file, s)
-		if wide := eval[int64](t, tb, "document.documentElement.scrollWidth"); wide > s.width {
-			t.Errorf("%s: the page is %d px wide on a screen of %d", s.name, wide, s.width)
+		if wide := Eval[int64](t, tb, "document.documentElement.scrollWidth"); wide > s.Width {
+			t.Errorf("%s: the page is %d px wide on a screen of %d", s.Name, wide, s.Width)
 		}
-		tb.quiet(t)
-		tb.shoot(t, "comparison-"+s.name)
+		tb.Quiet(t)
+		tb.Shoot(t, "comparison-"+s.Name)
 	}
 	testPhoneTables(t, b, "comparison", file)
-	tb := open(t, b, file, screens[0])
+	tb := open(t, b, file, Screens[0])
 	rows := cells(t, tb, "metrics-primary")[1:]
 	if len(rows) != len(c.Primary) {
 		t.Errorf("%d primary metrics are shown, want %d", len(rows), len(c.Primary))
@@ -86,18 +70,18 @@ func TestComparison(t *testing.T) {
 		}
 		i++
 	}
-	dots := eval[[]float64](t, tb, `[...document.querySelectorAll("#metrics-primary .dot")].map((d) => parseFloat(d.style.left))`)
+	dots := Eval[[]float64](t, tb, `[...document.querySelectorAll("#metrics-primary .dot")].map((d) => parseFloat(d.style.left))`)
 	for _, at := range dots {
 		if at <= 50 { // B is slower in every metric
 			t.Errorf("a dot lies at %v %%, left of no difference", at)
 		}
 	}
-	eval[*int](t, tb, `document.querySelector("#stage-order .drawing").dispatchEvent(new KeyboardEvent("keydown", {key: "Home", bubbles: true})), null`)
-	if said := eval[string](t, tb, `document.querySelector("#stage-order .cursor-time").textContent`); !strings.HasPrefix(said, "at run 1: A ") {
+	Eval[*int](t, tb, `document.querySelector("#stage-order .drawing").dispatchEvent(new KeyboardEvent("keydown", {key: "Home", bubbles: true})), null`)
+	if said := Eval[string](t, tb, `document.querySelector("#stage-order .cursor-time").textContent`); !strings.HasPrefix(said, "at run 1: A ") {
 		t.Errorf("the cursor over the first run says %q", said)
 	}
-	eval[*int](t, tb, `document.querySelector("button[data-flame]").click(), null`)
+	Eval[*int](t, tb, `document.querySelector("button[data-flame]").click(), null`)
 	waitForColours(t, tb, "iframe", 4)
-	tb.quiet(t)
-	tb.shoot(t, "comparison-flame")
+	tb.Quiet(t)
+	tb.Shoot(t, "comparison-flame")
 }
