@@ -53,33 +53,49 @@ func (x *nemesis) forgetBeside(lead int, rng stream) {
 	})
 }
 
-// choke cuts the primary off from the others but not from its clients, and fills its disk. When it is back and
-// has learned what was committed in the place of its ops, the next primary falls, and then it does itself:
-// its disk has still no room for what it knows.
+// choke cuts the primary off from the others but not from its clients, and fills its disk: what it has stamped
+// is there, and no room for more. When it is replaced it hears of that from backups alone, and learns what was
+// committed in the place of its ops; its disk still has the old ones then. Now the next primary is cut off, so
+// that the view rises once more, and who has no room falls as soon as it has saved that.
 func (x *nemesis) choke() {
-	lead, rng := x.w.leader(), x.rng
+	lead := x.w.leader()
 	if lead == noNode || x.w.setup.replicas == 1 {
 		return
 	}
-	n := x.w.nodes[lead]
+	n, until := x.w.nodes[lead], x.w.now+deposedNs
 	x.cutOff(lead, deposedNs)
-	x.leaveRoom(n, rng.between(0, 2*x.w.setup.segmentBytes), deposedNs+2*second)
-	x.onceReplaced(x.w.now+deposedNs, func() {
-		for j := range x.w.nodes {
-			x.reopen(lead, j)
+	x.leaveRoom(n, x.rng.between(0, x.w.setup.segmentBytes), deposedNs)
+	x.onceReplaced(until, func() {
+		next := x.w.leader()
+		if next == noNode || next == lead {
+			return
 		}
-		x.w.after(rng.around(50*millisecond), func() {
-			if x.down() < x.w.setup.dangers.downMax {
-				x.fellNext(lead, n)
+		for j := range x.w.nodes {
+			if j != next {
+				x.reopen(lead, j)
 			}
-		})
-		x.w.after(rng.around(400*millisecond), func() {
-			if x.w.faulty && n.life.alive() && x.down() < x.w.setup.dangers.downMax {
+		}
+		x.once(until, n.holdsWhatIsNotCommitted, func() {
+			x.cutOff(next, deposedNs/2)
+			view := n.seen.view
+			x.once(until, func() bool { return n.seen.view > view }, func() {
 				n.end(killed)
 				x.restartLater(n)
-			}
+			})
 		})
 	})
+}
+
+// holdsWhatIsNotCommitted tells whether the disk still has something else where the replica knows by now what
+// was committed.
+func (n *node) holdsWhatIsNotCommitted() bool {
+	p := n.life
+	if !p.running() {
+		return false
+	}
+	end := p.log().Written()
+	c := n.w.check.at(end.Op)
+	return end.Op <= p.status().Commit.Op && c != nil && c.Sum != end.Sum
 }
 
 // belate lets nothing reach the primary, and holds back what it says: its last prepares come when others lead.
@@ -117,18 +133,21 @@ func (x *nemesis) reopen(i, j int) {
 // onceReplaced does something when a later view has started and acknowledged an op to a client.
 func (x *nemesis) onceReplaced(until int64, do func()) {
 	view, acked := x.w.check.started, x.w.check.ackedOp
-	var look func()
-	look = func() {
-		switch {
-		case !x.w.faulty || x.w.now >= until:
-			return
-		case x.w.check.started == view:
+	x.once(until, func() bool {
+		if x.w.check.started == view {
 			acked = x.w.check.ackedOp
-		case x.w.check.ackedOp > acked:
-			do()
-			return
 		}
-		x.w.after(millisecond, look)
+		return x.w.check.ackedOp > acked
+	}, do)
+}
+
+// once does something as soon as it is so, if that is before until and while faults happen.
+func (x *nemesis) once(until int64, isSo func() bool, do func()) {
+	switch {
+	case !x.w.faulty || x.w.now >= until:
+	case isSo():
+		do()
+	default:
+		x.w.after(millisecond, func() { x.once(until, isSo, do) })
 	}
-	look()
 }
