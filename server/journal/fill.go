@@ -10,7 +10,7 @@ import (
 // Fill writes a committed frame, fetched from a peer, into its place in a hole and syncs it. An op that
 // is no hole (any more) is left as it is, without an error. The ops of a hole without a place (the
 // segment has no index) must be filled from the lowest up: ErrNoPlace says that a lower one is missing.
-// ErrMismatch: this is not the frame that was here.
+// ErrMismatch: this is not the frame that was here. After ErrDiskFull it is as it was.
 func (l *Log) Fill(f Frame) error {
 	if err := l.failed(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (l *Log) Fill(f Frame) error {
 	if err := l.checkFill(s, &f); err != nil {
 		return fmt.Errorf("fill op %d: %w", op, err)
 	}
-	return l.fail(l.fill(s, &f))
+	return l.failUnlessFull(l.fill(s, &f))
 }
 
 // mustBeWhole checks what a peer sent: the caller has parsed the header, nothing else is believed.
@@ -93,7 +93,11 @@ func (l *Log) fill(s *segment, f *Frame) error {
 		at = s.entries[i].at
 	}
 	name := l.segmentName(s.first)
-	if err := s.file.Writev([][]byte{f.Bytes}, at); err != nil {
+	err := s.file.Writev([][]byte{f.Bytes}, at)
+	if isFull(err) { // a file of ops that was lost is made anew: it has no room of its own yet
+		return fmt.Errorf("fill op %d: %w", f.Header.Op, ErrDiskFull)
+	}
+	if err != nil {
 		return fault(name, "write", err)
 	}
 	if err := s.file.Sync(); err != nil {

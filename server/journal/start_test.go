@@ -1,7 +1,10 @@
 package journal_test
 
 import (
+	"errors"
 	"testing"
+
+	"rejoin/server/journal"
 )
 
 // B4: the first segment's file is lost, and with it perhaps its index. That is a hole to be filled, and not
@@ -87,4 +90,22 @@ func TestBorder(t *testing.T) {
 	if _, err := x.log.Trim(20); err != nil || x.log.Start() != 15 || x.log.Border(20) != 15 {
 		t.Errorf("the log begins at op %d: %v", x.log.Start(), err)
 	}
+}
+
+// A file of ops that is made anew needs room. Where there is none the hole stays, and is closed later.
+func TestFillOnAFullDisk(t *testing.T) {
+	x := segmented(t)
+	x.fs.Delete(dir + "/00000000000000000001.seg")
+	x.fs.Delete(dir + "/00000000000000000001.idx")
+	x.crash()
+	x.wantHoles(opRange{1, 7})
+	x.fs.CapacityBytes = 1
+	if err := x.log.Fill(x.frames[0]); !errors.Is(err, journal.ErrDiskFull) {
+		t.Fatalf("filled without room: %v", err)
+	}
+	x.wantHoles(opRange{1, 7})
+	x.fs.CapacityBytes = 0
+	x.fill(1, 2, 3, 4, 5, 6, 7)
+	x.wantHoles()
+	x.wantHeld(1, 40)
 }

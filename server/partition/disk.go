@@ -134,7 +134,10 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 	case JobAppend:
 		return appendGroup(log, jobs, post)
 	case JobFill:
-		return 1, fill(log, j, post)
+		if err := fill(log, j, post); err != nil {
+			return 0, err // after a full disk it is tried again
+		}
+		return 1, nil
 	case JobCut:
 		return 1, cut(log, j, post)
 	case JobState:

@@ -180,3 +180,36 @@ func TestGivenUpStagingMakesRoom(t *testing.T) {
 	}
 	f.close()
 }
+
+// TestFillWaitsForRoom: a hole that cannot be closed on a full disk waits, as an append does.
+func TestFillWaitsForRoom(t *testing.T) {
+	f := newFullRig(t, 0)
+	if left, err := f.perform([]Job{f.job(JobAppend), f.job(JobAppend), f.job(JobAppend)}); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	h, frame, err := f.disk.Log().ReadFrame(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.disk.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.fs.Delete("topics/t/0/00000000000000000001.seg")
+	if rec := f.open(); len(rec.Holes) != 1 {
+		t.Fatalf("holes %v", rec.Holes)
+	}
+	b := f.pool.Get(wire.OwnerJournal)
+	copy(b.Data(), frame)
+	b.SetFrame(len(frame))
+	b.Header = h
+	f.fs.CapacityBytes = 1
+	left := f.expectFull([]Job{{Kind: JobFill, Frame: b}})
+	f.fs.CapacityBytes = 0
+	if left, err := f.perform(left); err != nil || len(left) > 0 {
+		t.Fatalf("%d jobs are left with room: %v", len(left), err)
+	}
+	if in := f.posted[len(f.posted)-1]; in.Kind != vsr.InFilled || !in.OK || in.ID != h.ID() {
+		t.Errorf("the last completion is %+v", in)
+	}
+	f.close()
+}
