@@ -12,7 +12,7 @@ RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server
 # Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin peers profile compare ab goals sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin peers profile compare ab goals scaling sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -72,6 +72,9 @@ SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/s
 
 goals: build ## measure every goal of speed against this machine, about 70 minutes, resumable; ARGS='--only burst,steady' for some
 	$(BENCH) goals $(ARGS)
+
+scaling: build ## vary producers, batches, messages and nodes one at a time, about 12 minutes, resumable; ARGS='--only producers' for some
+	$(BENCH) scaling $(ARGS)
 
 sim: ## simulate kept and new seeds for FOR=2m, or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
 	@mkdir -p bin

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"rejoin/cmd/bench/goals"
-	"rejoin/cmd/bench/limits"
-	"rejoin/cmd/bench/limits/shape"
 	"rejoin/results"
 )
 
@@ -60,7 +54,7 @@ func (c *goalsCommand) Run(env *environment) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage("%w", err)
 	}
-	g := goalsRun{dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
+	g := sampler{what: "goals", dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
 	for _, name := range c.Again {
 		for _, s := range goals.AllSeries(time.Duration(c.Elections)) {
 			if name == "all" || name == s.Name {
@@ -120,149 +114,10 @@ func (c *goalsCommand) series() (wanted []goals.Series, err error) {
 	return wanted, nil
 }
 
-// goalsRun is one `bench goals` under way.
-type goalsRun struct {
-	dir     string
-	samples goals.Folder
-	binary  string
-	launch  launch
-	out     io.Writer
-}
-
-// measure makes the samples that are missing.
-func (g *goalsRun) measure(ctx context.Context, series []goals.Series) error {
-	left := time.Duration(0)
-	for _, s := range series {
-		for n := 1; n <= s.Pairs; n++ {
-			if !g.samples.Has(s.Name, n) {
-				left += s.Took
-			}
-		}
-	}
-	fmt.Fprintf(g.out, "goals: about %v to measure\n", left.Round(time.Minute))
-	for _, s := range series {
-		for n := 1; n <= s.Pairs && ctx.Err() == nil; n++ {
-			if g.samples.Has(s.Name, n) {
-				continue
-			}
-			began := time.Now()
-			sample, err := g.sample(ctx, s, n)
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err != nil { // the other series may do
-				fmt.Fprintf(g.out, "%s %d of %d: %v\n", s.Name, n, s.Pairs, err)
-				break
-			}
-			if err := g.samples.Write(sample); err != nil {
-				return err
-			}
-			fmt.Fprintf(g.out, "%s %d of %d: %s, %.0f batches/s%s, %v\n", s.Name, n, s.Pairs, sample.Summary.Verdict, sample.Summary.BatchesPerS, shapeRateText(sample.Shape),
-				time.Since(began).Round(time.Second))
-		}
-	}
-	return nil
-}
-
-func shapeRateText(s *results.ShapeLimit) string {
-	if s == nil {
-		return ""
-	}
-	return fmt.Sprintf(", the shape %.0f", s.BatchesPerS)
-}
-
-// sample runs the scenario, and the shape in turn before and after it.
-func (g *goalsRun) sample(ctx context.Context, s goals.Series, n int) (goals.Sample, error) {
-	sample := goals.Sample{Series: s.Name, Number: n, At: time.Now(), ShapeFirst: n%2 == 1}
-	beside := func() error { return errors.Join(g.shape(ctx, s, &sample), g.limits(ctx, s, &sample)) }
-	run := func() error { return g.scenario(ctx, s, &sample) }
-	steps := []func() error{run, beside}
-	if sample.ShapeFirst {
-		steps = []func() error{beside, run}
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return sample, err
-		}
-	}
-	return sample, nil
-}
-
-// scenario is one run of it, in a process of its own.
-func (g *goalsRun) scenario(ctx context.Context, s goals.Series, sample *goals.Sample) error {
-	file := filepath.Join(g.dir, s.Name+".yaml")
-	if err := os.WriteFile(file, s.File(), 0o644); err != nil {
-		return err
-	}
-	root := filepath.Join(g.dir, runsDir)
-	before := latestOf(root)
-	code, err := g.launch(ctx, g.binary, []string{"--results", root, "run", file, "--quiet", "--repeat", "1", "--profile", "none", "--seed", strconv.Itoa(sample.Number)}, io.Discard)
-	folder := latestOf(root)
-	if err != nil || folder.Dir == "" || folder == before {
-		return fmt.Errorf("the run left no folder (exit code %d): %v", code, err)
-	}
-	if sample.Summary, err = folder.ReadSummary(); err != nil {
-		return err
-	}
-	dropData(folder, code)
-	if code == results.ExitLoss || code == results.ExitStuck {
-		return fmt.Errorf("%s: %s; see %s", sample.Summary.Verdict, strings.Join(sample.Summary.Reasons, "; "), folder.Dir)
-	}
-	sample.Run = folder.Name()
-	proof, err := folder.ReadProof()
-	sample.Lateness = proof.Lateness
-	return err
-}
-
-// shape drives the shape by the load that the series names.
-func (g *goalsRun) shape(ctx context.Context, s goals.Series, sample *goals.Sample) (err error) {
-	if s.Shape.Duration == 0 {
-		return nil
-	}
-	launch, end, err := limitsLauncher()
-	if err != nil {
-		return err
-	}
-	defer end()
-	cluster, err := shape.Start(ctx, launch, limits.UsualShape(g.dir))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
-	if _, err := cluster.Drive(s.Shape.Warmup, s.Shape.BatchesPerS); err != nil {
-		return err
-	}
-	figures, err := cluster.Drive(s.Shape.Duration, s.Shape.BatchesPerS)
-	if err != nil {
-		return err
-	}
-	read, err := cluster.ReadBack()
-	figures.ReadBackBatches = read.Batches
-	sample.Shape = &figures
-	return err
-}
-
-// limits measures what else the series names.
-func (g *goalsRun) limits(ctx context.Context, s goals.Series, sample *goals.Sample) error {
-	for _, kind := range s.Limits {
-		measured, err := measureLimits(ctx, limits.Options{Dir: g.dir, Only: kind}, func(limits.Line) {})
-		if err != nil {
-			return err
-		}
-		switch kind {
-		case "disk":
-			sample.Disk = &measured.Disk
-		case "loopback":
-			sample.Loopback = &measured.Loopback
-		}
-	}
-	return nil
-}
-
 // judge holds all samples against all rows and writes the table.
-func (g *goalsRun) judge() (goals.Table, error) {
-	found := results.Probe(g.dir)
-	table := goals.Table{SchemaVersion: results.SchemaVersion, Commit: found.Commit, Machine: fmt.Sprintf("%d cores of %s, %s, %s", found.Cores, found.CPU, found.Kernel, found.FileSystem)}
+func (g *sampler) judge() (goals.Table, error) {
+	table := goals.Table{SchemaVersion: results.SchemaVersion}
+	table.Machine, table.Commit = machineText(g.dir)
 	for _, row := range goals.Rows() {
 		var samples []goals.Sample
 		if row.Series != "" {

@@ -34,7 +34,7 @@ func TestGoalScenarios(t *testing.T) {
 func TestGoalsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	var ran []string
-	g := goalsRun{dir: dir, samples: goals.Folder{Dir: dir}, binary: "bench", out: io.Discard,
+	g := sampler{what: "goals", dir: dir, samples: goals.Folder{Dir: dir}, binary: "bench", out: io.Discard,
 		launch: func(_ context.Context, _ string, args []string, _ io.Writer) (int, error) {
 			ran = append(ran, args[3])
 			if strings.Contains(args[3], "broken") {

@@ -30,6 +30,7 @@ type commandLine struct {
 	Dump    dumpCommand    `cmd:"" help:"Print a segment, ledger, interval log, profile, or file of JSON for a person."`
 	Sim     simCommand     `cmd:"" help:"Simulate whole clusters from seeds, with faults, and check every promise after every step."`
 	Goals   goalsCommand   `cmd:"" help:"Measure every goal of speed, as ratios on this machine, and write the table; goes on where it was interrupted."`
+	Scaling scalingCommand `cmd:"" help:"Vary producers, batches, messages and nodes one at a time; tables and figures of rate and latency."`
 	Limits  limitsCommand  `cmd:"" help:"Measure what this machine can do at most: synced writes, disk, loopback, checksum, HTTP, the bare commit by two of three."`
 	Frame   frameCommand   `cmd:"" help:"Make a frame from lines of text, for curl."`
 	Node    nodeCommand    `cmd:"" help:"Run one node of the replicated log."`

@@ -247,7 +247,7 @@ func TestHelp(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "bench run") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "goals", "limits", "node", "sim", "version"} {
+	for _, command := range []string{"run", "verify", "report", "list", "clean", "dump", "frame", "goals", "limits", "scaling", "node", "sim", "version"} {
 		if code, out := bench(t, command, "--help"); code != 0 || !strings.Contains(out, "Usage: bench "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, out)
 		}

@@ -10,7 +10,7 @@ import (
 
 // Limits of what a scenario may ask for.
 const (
-	producersMax     = 1000
+	producersMax     = 1200
 	batchMessagesMax = 10_000
 	repetitionsMax   = 1000
 	quietMaxMax      = duration(24 * time.Hour)

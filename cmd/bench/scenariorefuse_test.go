@@ -36,7 +36,7 @@ func TestScenarioRefuses(t *testing.T) {
 		{"messages_per_s: 99999999999999999999999", "1:17", ""},
 		{"messages_per_s: 1000000001", "1:17", "more than can be offered"},
 		{"messages_per_s: 1000000000\nbatch_messages: 1\nduration: 1h", "1:17", "keeps what became of each in memory"},
-		{"producers: 1000000000", "1:12", "pass 1 to 1000"},
+		{"producers: 1000000000", "1:12", "pass 1 to 1200"},
 		{"batch_messages: 0", "1:17", "pass 1 to 10000"},
 		{"payload_bytes: 0", "1:16", "pass 40 to"},
 		{"payload_bytes: 9000000000000000000", "1:16", "pass 40 to"},

@@ -21,6 +21,7 @@ type Sample struct {
 	Run        string                 `json:"run"` // its folder
 	Summary    results.Summary        `json:"summary"`
 	Lateness   results.LatenessProof  `json:"lateness"`
+	BusyShare  *float64               `json:"busy_share"` // of all cores, during the load
 	Shape      *results.ShapeLimit    `json:"shape"`
 	Disk       *results.DiskLimit     `json:"disk"`
 	Loopback   *results.LoopbackLimit `json:"loopback"`

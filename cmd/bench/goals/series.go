@@ -78,5 +78,5 @@ func kills(role string, times, everyS int, down string) string {
 
 // File is the scenario as a file.
 func (s Series) File() []byte {
-	return []byte(fmt.Sprintf("name: goal-%s\nabout: %s\n%s", s.Name, s.About, s.Scenario))
+	return []byte(fmt.Sprintf("name: %s\nabout: %s\n%s", s.Name, s.About, s.Scenario))
 }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rejoin/cmd/bench/goals"
+	"rejoin/cmd/bench/scaling"
+	"rejoin/plots"
+	"rejoin/results"
+)
+
+type scalingCommand struct {
+	Samples int      `help:"Runs of each point; the table shows medians." default:"1" placeholder:"N"`
+	Only    []string `help:"Measure these dimensions only: producers, batch, payload, nodes." placeholder:"DIMENSION,…"`
+	Again   []string `help:"Forget what was measured of these dimensions, or of all, and measure it again." placeholder:"DIMENSION,…"`
+	Table   bool     `help:"Measure nothing: write table and figures of what is there."`
+}
+
+// Help is shown by bench scaling --help.
+func (scalingCommand) Help() string {
+	return `Varies one thing at a time, in a closed loop of 3 s a point: 1 to 1,200 producers, 1 to 1,000 messages in a batch, 40 bytes to 64 KiB in a message, 1, 3 and
+5 nodes; about 12 minutes. scaling.md, scaling.json and a figure of each curve land in the folder scaling under --results, with the place where each
+curve bends and what was full there. What has been measured is kept: an interrupted measurement goes on where it ended.
+
+Examples:
+  bench scaling
+  bench scaling --only producers --again producers --samples 3`
+}
+
+// scalingDir and the names in it, under the folder of results.
+const (
+	scalingDir      = "scaling"
+	scalingFile     = "scaling.json"
+	scalingMarkdown = "scaling.md"
+)
+
+const scalingSamplesMax = 20
+
+// Run measures the points that are missing, and writes tables and figures.
+func (c *scalingCommand) Run(env *environment) error {
+	series, err := c.series()
+	if err != nil {
+		return usage("%w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return usage("find the bench binary: %w", err)
+	}
+	dir := filepath.Join(env.results, scalingDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usage("%w", err)
+	}
+	s := sampler{what: "scaling", dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
+	if err := c.forget(s.samples); err != nil {
+		return usage("%w", err)
+	}
+	if !c.Table {
+		if err := s.measure(env.ctx, series); err != nil {
+			return usage("%w", err)
+		}
+	}
+	text, err := s.writeScaling()
+	if err != nil {
+		return usage("%w", err)
+	}
+	fmt.Fprintf(env.out, "%s\nwritten to %s\n", text, dir)
+	if env.ctx.Err() != nil {
+		return &exitError{code: results.ExitInterrupted}
+	}
+	return nil
+}
+
+// series are the points of the dimensions that are asked for.
+func (c *scalingCommand) series() (wanted []goals.Series, err error) {
+	if c.Samples < 1 || c.Samples > scalingSamplesMax {
+		return nil, fmt.Errorf("--samples %d: pass 1 to %d", c.Samples, scalingSamplesMax)
+	}
+	var names []string
+	for _, d := range scaling.Dimensions() {
+		if d.Missing != "" {
+			continue
+		}
+		names = append(names, d.Name)
+		for _, p := range d.Points {
+			if p.Series.Pairs = c.Samples; len(c.Only) == 0 || slices.Contains(c.Only, d.Name) {
+				wanted = append(wanted, p.Series)
+			}
+		}
+	}
+	for _, name := range append(slices.Clone(c.Only), c.Again...) {
+		if !slices.Contains(append(names, "all"), name) {
+			return nil, fmt.Errorf("there is no dimension %q to measure; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return wanted, nil
+}
+
+func (c *scalingCommand) forget(folder goals.Folder) error {
+	for _, d := range scaling.Dimensions() {
+		if !slices.Contains(c.Again, "all") && !slices.Contains(c.Again, d.Name) {
+			continue
+		}
+		for _, p := range d.Points {
+			if err := folder.Forget(p.Series.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// scalingJSON is scaling.json.
+type scalingJSON struct {
+	SchemaVersion int             `json:"schema_version"`
+	Machine       string          `json:"machine"`
+	Commit        string          `json:"commit"`
+	Dimensions    []scaling.Table `json:"dimensions"`
+}
+
+// writeScaling writes tables and figures of all samples that are there, and returns the text.
+func (s *sampler) writeScaling() (string, error) {
+	machine, commit := machineText(s.dir)
+	file := scalingJSON{SchemaVersion: results.SchemaVersion, Machine: machine, Commit: commit}
+	var curves []plots.Curve
+	for _, d := range scaling.Dimensions() {
+		table, err := scaling.TableOf(d, s.samples.Read)
+		if err != nil {
+			return "", err
+		}
+		file.Dimensions = append(file.Dimensions, table)
+		if len(table.Points) > 0 {
+			curves = append(curves, curvesOf(table, machine)...)
+		}
+	}
+	text := scaling.Markdown(machine, commit, file.Dimensions)
+	if err := results.WriteJSON(filepath.Join(s.dir, scalingFile), file); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, scalingMarkdown), []byte(text), 0o644); err != nil {
+		return "", err
+	}
+	return text, plots.DrawCurves(s.dir, curves)
+}
+
+// machineText names the machine and the build.
+func machineText(dir string) (machine, commit string) {
+	found := results.Probe(dir)
+	return fmt.Sprintf("%d cores of %s, %s, %s", found.Cores, found.CPU, found.Kernel, found.FileSystem), found.Commit
+}
+
+// curvesOf are the two figures of a dimension: how much, and how long it takes.
+func curvesOf(t scaling.Table, machine string) []plots.Curve {
+	line := func(label string, of func(scaling.Measured) *float64) plots.CurveLine {
+		l := plots.CurveLine{Label: label}
+		for _, m := range t.Points {
+			if y := of(m); y != nil {
+				l.Points = append(l.Points, plots.CurvePoint{X: float64(m.X), Y: *y})
+			}
+		}
+		return l
+	}
+	caption := "closed loop, persisted; " + machine
+	return []plots.Curve{
+		{Name: t.Name + "-rate", Title: t.Title + ": acknowledged a second", Caption: caption, XLabel: t.XLabel, YLabel: "a second (log scale)", Lines: []plots.CurveLine{
+			line("messages", func(m scaling.Measured) *float64 { return &m.MessagesPerS }),
+			line("batches", func(m scaling.Measured) *float64 { return &m.BatchesPerS }),
+			line("kilobytes of frames", func(m scaling.Measured) *float64 { return new(m.BytesPerS / 1e3) })}},
+		{Name: t.Name + "-latency", Title: t.Title + ": time to the answer when saturated", Caption: caption, XLabel: t.XLabel, YLabel: "latency (log scale)", Durations: true,
+			Lines: []plots.CurveLine{line("p50", func(m scaling.Measured) *float64 { return m.P50Ns }), line("p99", func(m scaling.Measured) *float64 { return m.P99Ns })}},
+	}
+}

@@ -1,0 +1,80 @@
+package scaling
+
+import (
+	"fmt"
+	"time"
+
+	"rejoin/cmd/bench/goals"
+)
+
+// Dimension is one thing that is varied.
+type Dimension struct {
+	Name, Title, XLabel string
+	Points              []Point
+	// Rate is what the curve is judged by.
+	Rate Rate
+	// Missing says why there are no points.
+	Missing string
+}
+
+// Rate is a figure of a point.
+type Rate int
+
+// Rates.
+const (
+	Messages Rate = iota // a second
+	Bytes                // of frames, a second
+)
+
+// Point is one value and its scenario.
+type Point struct {
+	X      int
+	Series goals.Series
+}
+
+// usual is the load that each point changes one number of.
+type usual struct{ nodes, producers, batchMessages, payloadBytes int }
+
+func (u usual) scenario() string {
+	return fmt.Sprintf(`nodes: %d
+producers: %d
+batch_messages: %d
+payload_bytes: %d
+closed_loop: true
+warmup: 1s
+duration: 4s
+quiet_max: 60s
+cluster: {retention_bytes: 2147483648}
+demands: {late_p99_max: 10s, canary_change_max: 100}
+`, u.nodes, u.producers, u.batchMessages, u.payloadBytes)
+}
+
+const pointTook = 25 * time.Second
+
+func points(name string, values []int, change func(*usual, int)) (all []Point) {
+	for _, x := range values {
+		u := usual{nodes: 3, producers: 12, batchMessages: 100, payloadBytes: 256}
+		change(&u, x)
+		all = append(all, Point{x, goals.Series{Name: fmt.Sprintf("%s-%d", name, x), About: fmt.Sprintf("scaling, %s %d", name, x), Scenario: u.scenario(), Took: pointTook}})
+	}
+	return all
+}
+
+// payloadBatch is small, so that messages of 64 KiB fit into a batch of 1 MiB.
+const payloadBatch = 10
+
+// Dimensions are all of them.
+func Dimensions() []Dimension {
+	return []Dimension{
+		{Name: "producers", Title: "Producers", XLabel: "producers, each with one batch of 100 messages of 256 bytes under way (log scale)",
+			Points: points("producers", []int{1, 2, 4, 12, 48, 192, 600, 1200}, func(u *usual, x int) { u.producers = x })},
+		{Name: "batch", Title: "Size of a batch", XLabel: "messages of 256 bytes in a batch, 12 producers (log scale)",
+			Points: points("batch", []int{1, 3, 10, 30, 100, 300, 1000}, func(u *usual, x int) { u.batchMessages = x })},
+		{Name: "payload", Title: "Size of a message", XLabel: fmt.Sprintf("bytes of a message, %d in a batch, 12 producers (log scale)", payloadBatch), Rate: Bytes,
+			Points: points("payload", []int{40, 256, 1024, 4096, 16384, 65536}, func(u *usual, x int) { u.payloadBytes, u.batchMessages = x, payloadBatch })},
+		{Name: "nodes", Title: "Nodes", XLabel: "nodes on one machine, 12 producers",
+			Points: points("nodes", []int{1, 3, 5}, func(u *usual, x int) { u.nodes = x })},
+		{Name: "partitions", Title: "Partitions", Missing: "the load generator drives one partition of a topic"},
+		{Name: "log", Title: "Length of the log", Missing: "a log of 20 GiB on one node and 5 GiB on three takes 35 GiB of disk and half an hour: it is not written by this command"},
+	}
+}

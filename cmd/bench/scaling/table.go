@@ -1,0 +1,198 @@
+package scaling
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"rejoin/cmd/bench/goals"
+	"rejoin/results"
+	"rejoin/results/compare"
+)
+
+// Measured is a point with what came out: medians of its samples.
+type Measured struct {
+	X              int      `json:"x"`
+	N              int      `json:"n"`
+	BatchesPerS    float64  `json:"batches_per_s"`
+	MessagesPerS   float64  `json:"messages_per_s"`
+	BytesPerS      float64  `json:"bytes_per_s"` // of frames
+	P50Ns          *float64 `json:"p50_ns"`
+	P99Ns          *float64 `json:"p99_ns"`
+	BatchesPerSync *float64 `json:"batches_per_sync"` // at the primary
+	PrimaryCPUNs   *float64 `json:"primary_cpu_ns_per_batch"`
+	BackupCPUNs    *float64 `json:"backup_cpu_ns_per_batch"`
+	BusyShare      *float64 `json:"busy_share"` // of all cores
+}
+
+// Table is a dimension with what came out.
+type Table struct {
+	Name    string     `json:"name"`
+	Title   string     `json:"title"`
+	XLabel  string     `json:"x_label"`
+	Points  []Measured `json:"points"`
+	Missing string     `json:"missing,omitempty"`
+	// Says where the curve bends, and what was full there.
+	Says string `json:"says"`
+}
+
+// TableOf sums up what samples there are.
+func TableOf(d Dimension, samplesOf func(series string) ([]goals.Sample, error)) (Table, error) {
+	t := Table{Name: d.Name, Title: d.Title, XLabel: d.XLabel, Missing: d.Missing, Points: []Measured{}}
+	for _, p := range d.Points {
+		samples, err := samplesOf(p.Series.Name)
+		if err != nil {
+			return t, err
+		}
+		if len(samples) > 0 {
+			t.Points = append(t.Points, measuredOf(p.X, samples))
+		}
+	}
+	switch {
+	case d.Missing != "":
+		t.Says = "Not measured: " + d.Missing + "."
+	case len(t.Points) < 2:
+		t.Says = "Not measured yet."
+	default:
+		t.Says = bend(t.Points, d.Rate)
+	}
+	return t, nil
+}
+
+func measuredOf(x int, samples []goals.Sample) Measured {
+	median := func(of func(goals.Sample) *float64) *float64 {
+		var values []float64
+		for _, s := range samples {
+			if v := of(s); v != nil {
+				values = append(values, *v)
+			}
+		}
+		return compare.EstimateOf(values).Median
+	}
+	number := func(of func(goals.Sample) *float64) float64 {
+		if v := median(of); v != nil {
+			return *v
+		}
+		return 0
+	}
+	quantile := func(of func(results.Quantiles) *int64) func(goals.Sample) *float64 {
+		return func(s goals.Sample) *float64 {
+			if ns := of(s.Summary.LatencyNs[string(results.Steady)]); ns != nil {
+				return new(float64(*ns))
+			}
+			return nil
+		}
+	}
+	cost := func(role string, of func(results.RoleCost) *float64) func(goals.Sample) *float64 {
+		return func(s goals.Sample) *float64 {
+			if c := s.Summary.Cost.Role(role); c != nil {
+				return of(*c)
+			}
+			return nil
+		}
+	}
+	cpu := func(c results.RoleCost) *float64 { return c.CPUNsPerBatch }
+	return Measured{X: x, N: len(samples),
+		BatchesPerS: number(func(s goals.Sample) *float64 { return &s.Summary.BatchesPerS }),
+		MessagesPerS: number(func(s goals.Sample) *float64 {
+			if s.Summary.MeasuredNs <= 0 {
+				return nil
+			}
+			return new(float64(s.Summary.Cost.AckedMessages) / (float64(s.Summary.MeasuredNs) / 1e9))
+		}),
+		BytesPerS: number(func(s goals.Sample) *float64 { return new(s.Summary.BatchesPerS * float64(s.Summary.FrameBytes)) }),
+		P50Ns:     median(quantile(func(q results.Quantiles) *int64 { return q.P50 })), P99Ns: median(quantile(func(q results.Quantiles) *int64 { return q.P99 })),
+		BatchesPerSync: median(cost(results.RolePrimary, func(c results.RoleCost) *float64 { return c.BatchesPerSync })),
+		PrimaryCPUNs:   median(cost(results.RolePrimary, cpu)), BackupCPUNs: median(cost(results.RoleBackup, cpu)),
+		BusyShare: median(func(s goals.Sample) *float64 { return s.BusyShare })}
+}
+
+// Of is the point's figure of that kind.
+func (r Rate) Of(m Measured) float64 {
+	if r == Bytes {
+		return m.BytesPerS
+	}
+	return m.MessagesPerS
+}
+
+func (r Rate) String() string {
+	if r == Bytes {
+		return "bytes a second"
+	}
+	return "messages a second"
+}
+
+const (
+	// bendBelow: from here on twice as much of what is varied brings less than a quarter more.
+	bendBelow = 0.32
+	// cliffBelow is a fall between two neighbours that wants an explanation.
+	cliffBelow = 0.8
+	fullShare  = 0.9 // of all cores
+)
+
+// bend says where the curve first bends, what was full there, and where it falls.
+func bend(all []Measured, rate Rate) string {
+	var says []string
+	bent := false
+	for i := 1; i < len(all); i++ {
+		was, is := all[i-1], all[i]
+		factor := rate.Of(is) / rate.Of(was)
+		if math.IsNaN(factor) || math.IsInf(factor, 0) || factor <= 0 {
+			continue
+		}
+		slope := math.Log(factor) / math.Log(float64(is.X)/float64(was.X))
+		if !bent && slope < bendBelow {
+			bent = true
+			says = append(says, fmt.Sprintf("It bends at %d: %d bring %.2f times the %s of %d. %s", was.X, is.X, factor, rate, was.X, fullText(is)))
+		}
+		if factor < cliffBelow {
+			says = append(says, fmt.Sprintf("It falls from %d to %d, to %.2f.", was.X, is.X, factor))
+		}
+	}
+	if len(says) == 0 {
+		return "It does not bend within these points."
+	}
+	return strings.Join(says, " ")
+}
+
+// fullText says what had no room left.
+func fullText(m Measured) string {
+	sharing := ""
+	if m.BatchesPerSync != nil {
+		sharing = fmt.Sprintf(", %.1f batches share a sync", *m.BatchesPerSync)
+	}
+	switch {
+	case m.BusyShare == nil:
+		return "What was full is not known" + sharing + "."
+	case *m.BusyShare >= fullShare:
+		return fmt.Sprintf("All cores were busy (%.0f %%)%s.", 100**m.BusyShare, sharing)
+	}
+	return fmt.Sprintf("The cores were %.0f %% busy%s: it waited for disk and answers.", 100**m.BusyShare, sharing)
+}
+
+// Markdown is the table for people.
+func Markdown(machine, commit string, tables []Table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# How it scales\n\nOn %s, commit %s. Closed loop, 1 s of warm-up and 3 s measured a point; producers and nodes share the machine.\n", machine, commit)
+	for _, t := range tables {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.Says)
+		if len(t.Points) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n![%s](%s-rate.png)\n\n| %s | batches/s | messages/s | MB/s | p50 ms | p99 ms | batches a sync | CPU µs a batch, primary / backup | cores busy |\n|---|---|---|---|---|---|---|---|---|\n",
+			t.Title, t.Name, t.Name)
+		for _, m := range t.Points {
+			fmt.Fprintf(&b, "| %d | %.0f | %.0f | %.1f | %s | %s | %s | %s / %s | %s |\n", m.X, m.BatchesPerS, m.MessagesPerS, m.BytesPerS/1e6,
+				text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"), text(m.BatchesPerSync, 1, "%.1f"), text(m.PrimaryCPUNs, 1e3, "%.0f"), text(m.BackupCPUNs, 1e3, "%.0f"),
+				text(m.BusyShare, 0.01, "%.0f %%"))
+		}
+	}
+	return b.String()
+}
+
+func text(v *float64, unit float64, format string) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf(format, *v/unit)
+}
