@@ -30,10 +30,11 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go test -run '^($(LONG))$$' ./server/sim/...
+	@test -x bin/peers/nats-server || echo "bin/peers/nats-server is not there (make peers): the tests against real NATS servers are skipped"
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
-	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun|JSONOutput$$|DocsExamples|SearchRuns|ServedLive' ./cmd/bench
+	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun|JSONOutput$$|DocsExamples|SearchRuns|ServedLive|Elsewhere' ./cmd/bench
 	go vet -tags browser ./plots/report/browsertest
 	go test -tags browser -v ./plots/report/browsertest
 	go vet -tags browser ./cmd/bench

@@ -201,13 +201,15 @@ func TestConformance(t *testing.T) {
 					},
 				}
 			})
+			if mode.batches == Atomic {
+				t.Run("DeadReplica", func(t *testing.T) { deadReplica(t, s) })
+			}
 		})
 	}
 }
 
-// TestReplicaThatLacksMessages: a server that was down is read as it is, not by way of those that have more; once it has caught up, it shows all.
-func TestReplicaThatLacksMessages(t *testing.T) {
-	s := startServers(t, SyncDefault)
+// deadReplica: a server that is down is not read by way of those that live; once it is back and has caught up, it shows what it missed.
+func deadReplica(t *testing.T, s *servers) {
 	target := s.newStream(t, Atomic)
 	const lacking = 2
 	p, err := target.OpenProducer(t.Context(), loadgen.ProducerOptions{BatchMessages: 2, MessageBytes: 10})
