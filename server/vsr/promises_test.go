@@ -327,6 +327,26 @@ func TestWipedWaitsForAQuorumOfOthers(t *testing.T) {
 	}
 }
 
+// A replica that has forgotten learns of a later view from a primary's answer, and is on the way to it from then
+// on: in an older view it would vouch for a primary that was deposed, perhaps with its own vote.
+func TestWipedVouchesInNoOlderView(t *testing.T) {
+	c := of(3)
+	g := newRig(t, 0, State{View: 1, LogView: 1, Wiped: true}, c, 3)
+	g.hear(1, 1, Message{Kind: MsgTellHead, Head: c.id(3), Leading: true, Commit: c.id(3)})
+	g.hear(2, 2, Message{Kind: MsgTellHead, Head: c.id(3), Leading: true, Commit: c.id(3)})
+	g.tick(3)
+	h := c.add(1)
+	g.hear(1, 1, Message{Kind: MsgPrepare, Commit: c.id(3), Header: h})
+	if oks := g.take(MsgPrepareOK); len(oks) != 0 {
+		t.Fatalf("vouches in view 1, and replica 2 leads view 2: %+v", oks)
+	}
+	g.hear(2, 2, Message{Kind: MsgStartView, Commit: c.id(3), Head: c.id(3)})
+	g.tick(3)
+	if s := g.r.Status(); s.State == "wiped" || s.View != 2 || g.r.voucher() != c.id(3) {
+		t.Errorf("it holds the head of view 2, and vouches for op %d: %+v", g.r.voucher().Op, s)
+	}
+}
+
 // What was kept for one view says nothing about the next: its primary may have prepared another op there.
 func TestKeptOpsFallWithTheirView(t *testing.T) {
 	c := of(3)

@@ -83,6 +83,9 @@ func (r *Replica) onTellHead(m *Message) {
 		return
 	}
 	if t := &w.told[primary]; t.given && t.leading && t.view == highest {
+		if highest > r.view { // a deposed primary must not be vouched for: that view may have begun with this replica's vote
+			r.join(highest)
+		}
 		w.need = t.head // not a commit: what lies above the primary's commit comes as prepares
 	}
 }
