@@ -188,15 +188,17 @@ func saveTable(log *journal.Log, t *vsr.Table) (saved bool, err error) {
 // trimBelow lets the log begin where others do. Unlike retention it leaves one checkpoint that a start can
 // use, not two: where that rots before the next one is made, this log cannot be told any more.
 func trimBelow(log *journal.Log, j *Job, post func(vsr.Input)) error {
-	saved, err := saveTable(log, &j.Table)
-	if !saved {
-		return err
-	}
 	from := min(j.ID.Op, j.Table.ID.Op+1)
 	if lease := j.Lease.Load(); lease > 0 {
 		from = min(from, lease)
 	}
-	return trim(log, log.Border(from), post)
+	if from = log.Border(from); from <= log.Start() { // it is asked for again and again: no checkpoint for nothing
+		return nil
+	}
+	if saved, err := saveTable(log, &j.Table); !saved {
+		return err
+	}
+	return trim(log, from, post)
 }
 
 func trim(log *journal.Log, from uint64, post func(vsr.Input)) error {

@@ -81,6 +81,10 @@ func TestTrimLeavesALease(t *testing.T) {
 	if start := f.disk.Log().Start(); start != 3 {
 		t.Errorf("the log begins at op %d, a transfer needs op 4", start)
 	}
+	before := f.fs.Ops()
+	if left, err := f.perform([]Job{trimJob(f, 4, 0)}); err != nil || len(left) > 0 || f.fs.Ops() != before {
+		t.Fatalf("%d jobs are left, %d operations of the disk for nothing to trim: %v", len(left), f.fs.Ops()-before, err)
+	}
 	f.fs.CapacityBytes = 1
 	if left, err := f.perform([]Job{trimJob(f, 6, 0)}); err != nil || len(left) > 0 {
 		t.Fatal(len(left), err)

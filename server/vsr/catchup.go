@@ -100,7 +100,7 @@ func (r *Replica) beginBehind(hole OpRange) bool {
 	if trimmed == 0 || trimmed < r.cfg.Replicas-1 && r.pull.holeTries < r.cfg.Replicas { // somebody else may still have it
 		return false
 	}
-	if lease := r.Lease(); r.log.commit.Op+1 < start || lease > 0 && lease < start { // not yet
+	if lease := r.Lease(); r.log.commit.Op+1 < start || lease > 0 && lease < start || r.diskFull || r.diskBehind() { // not yet
 		return true
 	}
 	r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})

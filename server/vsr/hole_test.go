@@ -110,3 +110,18 @@ func TestBeginsBehindNoLease(t *testing.T) {
 		t.Error("the hole stays after the transfer")
 	}
 }
+
+// A disk that is full, or far behind, is asked for nothing more: each time is a client table that waits for it.
+func TestBeginsBehindOnceTheDiskCan(t *testing.T) {
+	g, c := holeRig(t)
+	g.step(Input{Kind: InDiskFull, OK: true})
+	g.live(c, 900, map[int]uint64{1: 30, 2: 30})
+	if starts := g.trims(); len(starts) != 0 {
+		t.Fatalf("a full disk is told %d times to begin at %d", len(starts), starts[0])
+	}
+	g.step(Input{Kind: InDiskFull})
+	g.live(c, 200, map[int]uint64{1: 30, 2: 30})
+	if starts := g.trims(); len(starts) == 0 {
+		t.Error("the hole stays when there is room again")
+	}
+}
