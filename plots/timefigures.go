@@ -16,6 +16,9 @@ import (
 // outageNote keeps apart what tables call the outage phase and what is shaded.
 const outageNote = "Bars above: node down. The outage phase of the tables is from a kill to the first acknowledgement (primary) or to the restart (backup)."
 
+// lagNote says how much of a lag is none.
+const lagNote = "Bars above: node down. Nodes are polled each 20 ms, each by itself: what is committed between two polls, a few ops, is no lag."
+
 // timePanel returns a panel over run time with marks behind what is added later; false if there is no time to show.
 func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
 	if f.EndNs <= 0 {
@@ -202,6 +205,10 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 	if !ok {
 		return s
 	}
+	if s.note == "" {
+		s.height += noteRow
+	}
+	s.note = lagNote
 	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = 0, axis.Ceil125(max(top, 10)), axis.ZeroLog{}, ticker(axis.ZeroLogTicks)
 	for _, series := range f.Lag {
 		look := lookOf(series.Node)
