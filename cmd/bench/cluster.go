@@ -121,7 +121,9 @@ func (c *cluster) program(node int) (program, error) {
 	return program{path: self, args: args, env: c.env, address: c.config.Nodes[node].Dial.Client}, nil
 }
 
-func (c *cluster) missing(_ context.Context, all []results.Status) string { return missingOfCluster(all) }
+func (c *cluster) missing(_ context.Context, all []results.Status) string {
+	return missingOfCluster(all)
+}
 
 // missingOfCluster: all nodes of our log answer and agree on a primary before load begins.
 func missingOfCluster(all []results.Status) string {

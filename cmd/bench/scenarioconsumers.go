@@ -21,6 +21,9 @@ func (s Scenario) validateConsumers() error {
 	if c.Count < 0 || c.Count > consumersMax {
 		return refuseField("consumers.count", "%d; pass 0 to %d", c.Count, consumersMax)
 	}
+	if c.Count > 0 && !s.kind().tails {
+		return refuseField("consumers.count", "target %s is read after the load only; leave consumers out", s.Target)
+	}
 	if c.Replica == "" || c.Replica == replicaSpread {
 		return nil
 	}

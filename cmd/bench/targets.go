@@ -32,6 +32,9 @@ type targetKind struct {
 	// diskFactor is how many bytes each replica keeps for a byte of a batch.
 	diskFactor float64
 
+	// tails: replicas can be read while they grow, so that consumers can run beside the load.
+	tails bool
+
 	// own: our log. It takes the scenario's durability and cluster, and its nodes tell of repairs, transfers and changes of view.
 	own bool
 
@@ -52,8 +55,8 @@ func (k targetKind) whyNoRepairs() string {
 // targetKinds are all targets.
 func targetKinds() []targetKind {
 	kinds := []targetKind{
-		{name: targetBuiltin, ports: 3, diskFactor: 1, own: true, open: newBuiltinSystem, external: newRemoteCluster},
-		{name: targetMemory, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
+		{name: targetBuiltin, ports: 3, diskFactor: 1, tails: true, own: true, open: newBuiltinSystem, external: newRemoteCluster},
+		{name: targetMemory, tails: true, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
 	}
 	return append(kinds, natsKinds()...)
 }
