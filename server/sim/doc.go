@@ -50,7 +50,9 @@
 //     or power with un-synced acknowledgements) than a quorum leaves out. So "too many lost un-synced
 //     writes together" is never met but by a single node;
 //   - damage of both copies of a state, of the mark and of ops of one log; of ops in a topic that acknowledges
-//     un-synced writes, and of a replica that loses power before it is repaired;
+//     un-synced writes, and of a replica that loses power before it is repaired, durably;
+//   - of an op that stands, on one replica, behind damage in a file without an index, another copy than a
+//     quorum leaves out: at its next start such a replica cannot tell where that op is;
 //   - a file of ops that is gone where retention trims: two of them, next to one another, leave one hole without
 //     borders in it, and a log begins behind a hole only where a segment ends;
 //   - read errors of ops that pass, and syncs that lie about what was not damaged;
