@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"sort"
 
 	"rejoin/server/vsr"
 )
@@ -101,8 +102,9 @@ type endAt struct {
 func (l *Log) idAt(op uint64) (endAt, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if first := l.segments[0]; op+1 == first.first {
-		return endAt{vsr.ID{Op: op, Sum: first.parent}, true, first.base}, nil
+	next := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].first > op })
+	if next < len(l.segments) && l.segments[next].first == op+1 && l.segments[next].parentKnown { // it tells what comes before it, also where that is a hole
+		return endAt{vsr.ID{Op: op, Sum: l.segments[next].parent}, true, l.segments[next].base}, nil
 	}
 	s := l.find(op)
 	if op == s.last && s.complete() {
@@ -121,13 +123,13 @@ func (l *Log) idAt(op uint64) (endAt, error) {
 }
 
 // dropAbove takes everything above op out of memory, so that no reader finds it any more, and returns
-// the segments that fell, newest first. What is left ends with an op that has a place: the ops of a
-// hole without one cannot be appended behind.
+// the segments that fell, newest first. What is left ends with an op that has a place, or with an empty
+// segment that knows what comes before it: behind a hole without a place nothing else can be appended.
 func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	keep := len(l.segments) - 1
-	for keep > 0 && (l.segments[keep].first > op || l.segments[keep].placed == 0 && !l.segments[keep-1].complete()) {
+	for keep > 0 && !l.mayEndIn(keep, op) {
 		keep--
 	}
 	last, err := l.pin(l.segments[keep]) // the last segment is always loaded
@@ -161,6 +163,18 @@ func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
 		l.sealed = l.sealed[:n-1]
 	}
 	return dropped, nil
+}
+
+// mayEndIn tells whether the log can end at op in segment i.
+func (l *Log) mayEndIn(i int, op uint64) bool {
+	s, behind := l.segments[i], l.segments[i-1].complete()
+	switch {
+	case s.first <= op:
+		return s.placed > 0 || behind
+	case s.first == op+1: // in the one before, if that has a place for op
+		return s.parentKnown && !behind
+	}
+	return false
 }
 
 // shrink leaves the first n placed ops of a loaded segment.

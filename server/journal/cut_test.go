@@ -325,3 +325,55 @@ func TestCutKeepingSyncsTheMarkThatItRestsOn(t *testing.T) {
 		t.Fatalf("top is %d: what was held and is damaged is taken for never held", x.rec.Top)
 	}
 }
+
+// A cut may end right behind a hole without a place, which is as high as the log is committed: the next segment
+// tells what comes before it, and goes on empty.
+func TestCutRightBehindAHoleWithoutAPlace(t *testing.T) {
+	x := segmented(t)
+	x.fs.Delete(dir + "/00000000000000000008.seg")
+	x.fs.Delete(dir + "/00000000000000000008.idx")
+	x.crash()
+	x.wantHoles(opRange{8, 14})
+	id := x.frames[13].Header.ID()
+	x.must(x.log.Cut(14))
+	if x.log.Written() != id || x.log.Top() != 14 {
+		t.Fatalf("the log ends in %v, top %d, want %v", x.log.Written(), x.log.Top(), id)
+	}
+	x.wantHoles(opRange{8, 14})
+	x.must(x.log.Cut(14))
+	x.frames = x.frames[:14]
+	x.append(3, 1200)
+	x.sync()
+	x.must(x.log.Cut(14)) // once more, with what stands there now
+	x.frames = x.frames[:14]
+	x.append(10, 1500)
+	x.sync()
+	x.crash()
+	x.wantEnd(24, 24)
+	x.wantHoles(opRange{8, 14})
+	x.wantHeld(1, 7)
+	x.wantHeld(15, 24)
+	x.fill(8, 9, 10, 11, 12, 13, 14)
+	x.must(x.log.SyncMark())
+	x.crash()
+	x.wantEnd(24, 24)
+	x.wantHeld(1, 24)
+}
+
+// A crash after such a cut leaves an end that nothing can be appended to: the hole is on record, above it.
+func TestCrashAfterACutBehindAHoleWithoutAPlace(t *testing.T) {
+	x := segmented(t)
+	x.fs.Delete(dir + "/00000000000000000008.seg")
+	x.fs.Delete(dir + "/00000000000000000008.idx")
+	x.crash()
+	x.must(x.log.Cut(14))
+	x.crash()
+	x.wantEnd(7, 14)
+	x.must(x.log.Append(x.frames[7:14]))
+	x.frames = x.frames[:14]
+	x.append(10, 1500)
+	x.sync()
+	x.crash()
+	x.wantEnd(24, 24)
+	x.wantHeld(1, 24)
+}

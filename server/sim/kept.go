@@ -30,6 +30,7 @@ var kept = []uint64{
 	83768,         // P2: a hole was asked for again while the disk was slow to write what had come for it
 	49150,         // disk: a frame larger than a segment found no room behind others of its group, and the node fenced itself
 	1017,          // P2: prepares were asked each beat of a primary that had restarted wiped
+	7000104685,    // panic: a cut right behind a lost file of ops ended lower than it was asked to
 	7000000487,    // S9: of two commits in one step the first was taken for the moment of a checkpoint of the second
 	7000040574,    // S7: power failed while what mended damage was not synced yet, which the world must not do
 	7000012989,    // P2: two copies of an op were lost, one with damage before it in a file without an index, which the world must not do
