@@ -59,7 +59,7 @@ func profilesOf(s *source) profilesSection {
 	room := flamesBytesMax
 	for _, e := range entries {
 		r := profileRow{Source: e.Source, Kind: e.Kind, Phase: cmp.Or(string(e.Phase), "–"), Role: cmp.Or(e.Role, "–"), Samples: axis.CountText(e.Samples), Note: e.Note,
-			Covered: axis.DurationText(e.SecondsCovered * 1e9), Acked: axis.CountText(e.AckedBatches)}
+			Covered: coveredText(e.SecondsCovered), Acked: axis.CountText(e.AckedBatches)}
 		if e.File != nil {
 			r.File = "profiles/" + filepath.ToSlash(*e.File)
 		}
@@ -80,6 +80,14 @@ func profilesOf(s *source) profilesSection {
 		out.Empty = "no data: no profile was taken"
 	}
 	return out
+}
+
+// coveredText has seconds for nothing too: 0 ns would be a measurement.
+func coveredText(seconds float64) string {
+	if seconds == 0 {
+		return "0 s"
+	}
+	return axis.DurationText(seconds * 1e9)
 }
 
 func profilingText(r results.Run) string {
