@@ -66,7 +66,7 @@ func (o *outbox) putBeat(m *vsr.Message) {
 }
 
 func (o *outbox) putControl(m *vsr.Message) {
-	bytes := wire.EnvelopeBytes + len(m.Slots)*wire.EnvelopeSlotBytes
+	bytes := wire.EnvelopeBytes + wire.EnvelopeRestBytes(m)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {

@@ -21,7 +21,7 @@ const (
 	MsgPreVote                                // Round, Restarted: "do you miss the primary of View too?"
 	MsgPreVoteAck                             // Round, Missing, Head (the log's top), Fit
 	MsgStartViewChange                        // the sender has saved View
-	MsgDoViewChange                           // Head (the log's top), Slots for (Commit.Op, Head.Op]
+	MsgDoViewChange                           // Head (the log's top), Slots for (Commit.Op, Head.Op], Boots
 	MsgStartView                              // Head, Slots for (Commit.Op, Head.Op], all known
 	MsgAskStartView                           // to the primary of View
 	MsgAskPrepares                            // From, To: ops that the primary of View shall send again as prepares
@@ -112,4 +112,5 @@ type Message struct {
 	Leading      bool
 	Header       Header
 	Slots        []Slot
+	Boots        [ReplicasMax]uint64 // do_view_change: boot counters of the others' present lives, as the sender knows them; 0: it does not
 }

@@ -12,6 +12,7 @@ type viewChange struct {
 	began    uint64
 	patience uint64 // ticks that a view gets to show progress before it is given up
 	votes    [ReplicasMax]vote
+	boots    [ReplicasMax]uint64 // the highest boot counter of each replica that a vote has named
 	chosen   bool
 	voted    bool   // sent a do_view_change already; it is repeated more slowly
 	alone    bool   // raised without asking anybody: only OfferGateByView does that
@@ -21,6 +22,7 @@ type viewChange struct {
 // vote is a do_view_change for the present view, kept by its primary-to-be.
 type vote struct {
 	given   bool
+	boot    uint64 // of the life that gave it
 	logView uint64
 	commit  ID
 	top     ID
@@ -108,7 +110,7 @@ func (r *Replica) repeatViewChange() {
 		r.broadcast(Message{Kind: MsgStartViewChange})
 		if c := &r.change; r.mayVote() && (!c.voted || r.tick%r.cfg.BeatTicks == 0) {
 			c.voted = true
-			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.voteTop(), Slots: r.voteSlots()})
+			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.voteTop(), Slots: r.voteSlots(), Boots: r.boots()})
 		}
 	}
 	r.send(primary, Message{Kind: MsgAskStartView})
@@ -180,8 +182,29 @@ func (r *Replica) onDoViewChange(m *Message) {
 	if r.normal() || !r.validSlots(m, false) {
 		return
 	}
-	r.change.votes[m.From] = vote{given: true, logView: m.LogView, commit: m.Commit, top: m.Head, slots: m.Slots}
+	r.change.votes[m.From] = vote{given: true, boot: m.Incarnation.Boot, logView: m.LogView, commit: m.Commit, top: m.Head, slots: m.Slots}
+	r.change.dropOutlived(&m.Boots)
 	r.choose()
+}
+
+// dropOutlived drops votes of lives that a voter knows to be over. A replica may have lost its directory since
+// it voted, and vouch again, in a view that it was told of by replicas which had not heard of this one. One
+// of them is in each quorum of votes, and knows the new life.
+func (c *viewChange) dropOutlived(boots *[ReplicasMax]uint64) {
+	for i := range c.votes {
+		c.boots[i] = max(c.boots[i], boots[i])
+		if c.votes[i].given && c.votes[i].boot < c.boots[i] {
+			c.votes[i] = vote{}
+		}
+	}
+}
+
+// boots tells which life of each other replica is present, as far as this one knows.
+func (r *Replica) boots() (boots [ReplicasMax]uint64) {
+	for i := range r.peers {
+		boots[i] = r.peers[i].incarnation.Boot
+	}
+	return boots
 }
 
 // validSlots holds the ops of a vote or a start_view against their form: consecutive, chained,
@@ -219,7 +242,7 @@ func (r *Replica) choose() {
 	if !r.mayVote() {
 		return
 	}
-	c.votes[r.cfg.Self] = vote{given: true, logView: r.saved.LogView, commit: r.log.commit, top: r.voteTop(), slots: r.voteSlots()}
+	c.votes[r.cfg.Self] = vote{given: true, boot: r.cfg.Incarnation.Boot, logView: r.saved.LogView, commit: r.log.commit, top: r.voteTop(), slots: r.voteSlots()}
 	given, best, floor := 0, r.cfg.Self, ID{}
 	for i := range r.cfg.Replicas {
 		v := &c.votes[i]
