@@ -74,6 +74,9 @@ type nodeSystem struct {
 	poll    *poller
 	polling context.CancelFunc // nil before the start
 	polled  chan struct{}      // closed when the pollers have ended
+
+	// readyLimit is how long the nodes may take from their start until load may begin.
+	readyLimit time.Duration
 }
 
 // newProcessSystem makes a system whose nodes are processes of this host.
@@ -83,7 +86,7 @@ func newProcessSystem(r *session, p product) *nodeSystem {
 
 // newNodeSystem makes a system whose nodes somebody starts and ends, and tells the poller of it.
 func newNodeSystem(r *session, p product, by func(*poller) control) *nodeSystem {
-	s := &nodeSystem{product: p, folder: r.folder, nodes: r.scenario.Nodes, polled: make(chan struct{})}
+	s := &nodeSystem{product: p, folder: r.folder, nodes: r.scenario.Nodes, polled: make(chan struct{}), readyLimit: readyLimit}
 	s.poll = newPoller(r.status, r.record, s.nodes, p)
 	s.control = by(s.poll)
 	return s
@@ -111,7 +114,7 @@ func (s *nodeSystem) start(ctx context.Context) error {
 }
 
 func (s *nodeSystem) awaitReady(ctx context.Context) error {
-	limit := time.Now().Add(readyLimit)
+	limit := time.Now().Add(s.readyLimit)
 	for {
 		waiting := s.product.missing(ctx, s.status())
 		if waiting == "" {
@@ -121,7 +124,7 @@ func (s *nodeSystem) awaitReady(ctx context.Context) error {
 			return errors.New(ended[0].String())
 		}
 		if time.Now().After(limit) {
-			return fmt.Errorf("not ready within %v: %s; see %s", readyLimit, waiting, s.folder.Logs())
+			return fmt.Errorf("not ready within %v: %s; see %s", s.readyLimit, waiting, s.folder.Logs())
 		}
 		if !sleep(ctx, pollInterval) {
 			return ctx.Err()

@@ -7,6 +7,7 @@ import (
 
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/builtin"
+	"rejoin/loadgen/target/kafka"
 	"rejoin/profiles"
 	"rejoin/results"
 	"rejoin/server"
@@ -56,6 +57,8 @@ func (k targetKind) whyNoRepairs() string {
 func targetKinds() []targetKind {
 	kinds := []targetKind{
 		{name: targetBuiltin, ports: 3, diskFactor: 1, tails: true, own: true, open: newBuiltinSystem, external: newRemoteCluster},
+		{name: targetKafka, ports: 2, diskFactor: 1, tails: true, open: newKafkaSystem(kafka.SyncLater)},
+		{name: targetKafkaFlush, ports: 2, diskFactor: 1, tails: true, open: newKafkaSystem(kafka.SyncEach)},
 		{name: targetMemory, tails: true, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
 	}
 	return append(kinds, natsKinds()...)

@@ -45,6 +45,28 @@ type Broker struct {
 	Address string // host:port
 }
 
+// Sync is when brokers sync what they append.
+type Sync int
+
+const (
+	// SyncLater: as Kafka does by default: never before an acknowledgement.
+	SyncLater Sync = iota
+	// SyncEach: flush.messages=1, each batch before its acknowledgement.
+	SyncEach
+	// SyncUnknown: the brokers belong to others, and the protocol does not tell.
+	SyncUnknown
+)
+
+func (s Sync) words() string {
+	switch s {
+	case SyncEach:
+		return "synced to disk (flush.messages=1: fsync after each batch)"
+	case SyncUnknown:
+		return "written (synced or not as the cluster is set up, which its protocol does not tell)"
+	}
+	return "written, not synced (no fsync before the acknowledgement),"
+}
+
 // Options of a Target.
 type Options struct {
 	Brokers   []Broker
@@ -54,7 +76,7 @@ type Options struct {
 	// What the topic was made with, for the guarantee in words.
 	ReplicationFactor int
 	MinInSync         int
-	FlushEach         bool // flush.messages=1
+	Sync              Sync
 
 	ReadBytes   int32         // most bytes of one fetch; 1 MiB
 	ReadTimeout time.Duration // of one fetch, and of waiting for a replica that says "not now"; 10 s
@@ -128,11 +150,7 @@ func (t *Target) Name() string { return "kafka" }
 // Guarantee implements loadgen.Target.
 func (t *Target) Guarantee() string {
 	o := t.options
-	synced := "written, not synced (no fsync before the acknowledgement),"
-	if o.FlushEach {
-		synced = "synced to disk (flush.messages=1: fsync after each batch)"
-	}
-	return fmt.Sprintf("acks=all: %s on every in-sync replica, at least %d of %d, before the acknowledgement", synced, o.MinInSync, o.ReplicationFactor)
+	return fmt.Sprintf("acks=all: %s on every in-sync replica, at least %d of %d, before the acknowledgement", o.Sync.words(), o.MinInSync, o.ReplicationFactor)
 }
 
 // Addresses implements loadgen.Target.

@@ -18,7 +18,7 @@ type TopicOptions struct {
 	Name              string
 	ReplicationFactor int
 	MinInSync         int
-	FlushEach         bool // flush.messages=1: fsync after each batch
+	Sync              Sync
 }
 
 // Settings are the topic's settings that differ from the brokers' defaults, by Kafka's names.
@@ -28,7 +28,7 @@ func (o TopicOptions) Settings() map[string]string {
 		"retention.ms":        "-1", // what was acknowledged is read back at the end, however long the run
 		"retention.bytes":     "-1",
 	}
-	if o.FlushEach {
+	if o.Sync == SyncEach {
 		settings["flush.messages"] = "1"
 	}
 	return settings
