@@ -12,7 +12,7 @@ RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server
 # Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin peers profile compare ab goals scaling sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin peers versus profile compare ab goals scaling sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -53,9 +53,17 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
 
-peers: ## build the servers of other systems that targets start, into bin/peers: nats-server (docs/targets.md)
+peers: ## build or fetch the servers of other systems that targets start, into bin/peers: nats-server; Kafka's jars, where Java and Maven are (docs/targets.md)
 	@mkdir -p bin/peers
 	cd peers/nats && go build -o ../../bin/peers/nats-server github.com/nats-io/nats-server/v2
+	@if ! command -v java >/dev/null || ! command -v mvn >/dev/null; then \
+		echo "no Kafka: it needs Java 17 and Maven (default-jre-headless and maven on Debian)"; \
+	elif mvn -B -q -Dstyle.color=never -f peers/kafka/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/peers/kafka/libs; then \
+		echo "Kafka is in bin/peers/kafka"; \
+	else echo "no Kafka: Maven does not reach its repository"; rm -rf bin/peers/kafka; fi
+
+versus: build peers ## run scenario quick against our log, NATS JetStream and Kafka in turn, REPEAT=1 each, into one table and one page; about ten minutes
+	$(BENCH) versus quick --targets $(or $(TARGETS),builtin,nats,nats:always,kafka) --repeat $(or $(REPEAT),1)
 
 profile: build ## run SCENARIO=steady and say where its profiles and flame graphs are; MODE=mem, mutex, block, trace, flight … adds more
 	$(BENCH) run $(or $(SCENARIO),steady) $(if $(MODE),--profile $(MODE))

@@ -19,7 +19,7 @@ type Group struct {
 	held *os.File
 }
 
-// CreateGroup makes <kind>-<utc>-<scenario>/ under root (made if missing): ab, compare, repeat or search. Its name does not begin like a run's,
+// CreateGroup makes <kind>-<utc>-<scenario>/ under root (made if missing): ab, compare, repeat, search or versus. Its name does not begin like a run's,
 // so that lists of runs pass it by. The caller closes it when it writes no more into it.
 func CreateGroup(root, kind, scenario string, now time.Time) (*Group, error) {
 	if !slices.Contains(groupKinds, kind) {
@@ -35,6 +35,15 @@ func CreateGroup(root, kind, scenario string, now time.Time) (*Group, error) {
 	held, err := holdDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("create folder of a %s: %w", kind, err)
+	}
+	return &Group{Dir: dir, held: held}, nil
+}
+
+// HoldGroup takes hold of a folder that CreateGroup made, to go on with it. ErrHeld: another process has it.
+func HoldGroup(dir string) (*Group, error) {
+	held, err := holdDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("go on with %s: %w", dir, err)
 	}
 	return &Group{Dir: dir, held: held}, nil
 }
@@ -57,7 +66,7 @@ func holdDir(dir string) (*os.File, error) {
 }
 
 // groupKinds are what CreateGroup makes and Groups finds.
-var groupKinds = []string{"ab", "compare", "repeat", "search"}
+var groupKinds = []string{"ab", "compare", "repeat", "search", "versus"}
 
 // Groups are the folders under root that CreateGroup made, sorted by name.
 func Groups(root string) ([]string, error) {

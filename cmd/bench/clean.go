@@ -10,7 +10,7 @@ import (
 
 type cleanCommand struct {
 	Runs []string `arg:"" optional:"" name:"runs" help:"Folders or names to remove."`
-	All  bool     `help:"Every run, A/B test, comparison, repetition and search under the results folder."`
+	All  bool     `help:"Every run, A/B test, comparison (versus too), repetition and search under the results folder."`
 	Data bool     `help:"Only the nodes' data directories; the record stays."`
 }
 

@@ -23,6 +23,7 @@ type commandLine struct {
 	Report  reportCommand  `cmd:"" help:"Write a run's report.html and plots once more, from its folder."`
 	Compare compareCommand `cmd:"" help:"Hold runs against runs: latency, throughput, recovery and cost, with tests that say what differs."`
 	Ab      abCommand      `cmd:"" help:"Build another revision, run both in turn, and compare."`
+	Versus  versusCommand  `cmd:"" help:"Run one scenario against several systems in turn, into one table and one page."`
 	Search  searchCommand  `cmd:"" help:"Look for the highest rate at which latency and recovery after a kill keep within limits."`
 	List    listCommand    `cmd:"" help:"List runs with verdict, size and age."`
 	Export  exportCommand  `cmd:"" help:"Write a table of a run or a comparison as CSV or JSON."`

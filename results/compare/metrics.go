@@ -136,6 +136,16 @@ func costSources() []source {
 			c := r.Summary.Cost
 			return perMessage(r, c.NodesWrittenBytes, c.AckedMessages)
 		}),
+		cost("disk.kept", "disk kept", BytesPerMessage, func(r Run) []Value {
+			var kept *int64
+			for _, n := range r.Summary.Replicas {
+				if n.DataBytes == nil {
+					return nil // a part of the nodes says nothing about all
+				}
+				addTo(&kept, *n.DataBytes)
+			}
+			return perMessage(r, kept, r.Summary.AckedBatches*int64(r.Run.Asked.BatchMessages))
+		}),
 		cost("memory.max", "memory, largest node", Bytes, func(r Run) []Value {
 			var most *int64
 			for _, n := range r.Summary.Replicas {

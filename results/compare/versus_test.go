@@ -1,0 +1,155 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"rejoin/results"
+)
+
+// systemRun is a run of a system, with one kill of a primary.
+func systemRun(target string, at int, verdict results.Verdict, p99 int64, gapMs float64) Run {
+	r := Run{Name: target + string(rune('a'+at)), Dir: "/nowhere"}
+	r.Run.StartedAt = time.Unix(int64(at), 0)
+	r.Run.Asked = results.Asked{Target: target, Guarantee: "promise of " + target, BatchMessages: 100, MessagesPerS: 30_000}
+	r.Summary = results.Summary{Verdict: verdict, Target: target, OfferedBatches: 1000, AckedBatches: 990, UnknownBatches: 10,
+		LatencyNs: map[string]results.Quantiles{string(results.Steady): {Count: 1000, P50: new(p99 / 4), P99: &p99}},
+		Kills:     []results.KillSummary{{Node: "n0", Role: results.RolePrimary, GapWithoutAckMs: gapMs, DownMs: new(1000.0), CaughtUpMs: new(gapMs / 2)}},
+		Replicas:  []results.ReplicaSummary{{Node: "n0", DataBytes: new(int64(9_900_000))}, {Node: "n1", DataBytes: new(int64(9_900_000))}}}
+	if verdict == results.Invalid {
+		r.Summary.Reasons = []string{"the generator was late"}
+	}
+	r.Summary.Verification = []results.VerifyRound{{Name: "live", Ok: true}}
+	return r
+}
+
+func twoSystems(t *testing.T) Versus {
+	t.Helper()
+	lossy := systemRun("peer", 3, results.Fail, 30_000_000, 4000)
+	lossy.Summary.LostBatches = 2
+	never := systemRun("peer", 4, results.Stuck, 50_000_000, 6000)
+	never.Summary.Kills[0].CaughtUpMs, never.Summary.Verification = nil, nil
+	v, err := CompareSystems("quick", 2, []Entry{
+		{Target: "ours", NotRun: "no run of it has ended yet", Runs: []Run{systemRun("ours", 1, results.Pass, 2_000_000, 400), systemRun("ours", 5, results.Invalid, 900_000_000, 1)}},
+		{Target: "peer", Runs: []Run{lossy, never}},
+		{Target: "absent", NotRun: "its server is not here"},
+	}, time.Unix(100, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Runs that are no evidence count for nothing, what was not found out is null, and what a system lost stands there.
+func TestCompareSystems(t *testing.T) {
+	v := twoSystems(t)
+	ours, peer, absent := v.Contenders[0], v.Contenders[1], v.Contenders[2]
+	if ours.Counted != 1 || len(ours.Runs) != 2 || ours.NotRun != "" || *ours.Metric("steady.p99").Estimate.Median != 2e6 {
+		t.Errorf("ours: %d counted of %d, p99 %v", ours.Counted, len(ours.Runs), ours.Metric("steady.p99"))
+	}
+	if peer.Counted != 2 || *peer.Totals.LostBatches != 2 || peer.Totals.NeverCurrent != 1 || peer.Totals.OfferedBatches != 2000 {
+		t.Errorf("peer: %+v", peer.Totals)
+	}
+	if m := peer.Metric("kill.caught_up"); m.Estimate.N != 1 {
+		t.Errorf("a node that never caught up is in the median: n = %d", m.Estimate.N)
+	}
+	if m := peer.Metric("disk.kept"); m == nil || *m.Estimate.Median != 200 {
+		t.Errorf("bytes on disk by message: %+v, want 200", m)
+	}
+	if absent.Totals != nil || absent.Counted != 0 || absent.Metric("steady.p99") != nil {
+		t.Errorf("a system that did not run has figures: %+v", absent)
+	}
+	if got := strings.Join(v.Order, " "); got != "ours peer peer ours" {
+		t.Errorf("order %q", got)
+	}
+	all := strings.Join(v.Warnings, "\n")
+	for _, want := range []string{"is invalid: the generator was late", "absent was not run: its server is not here"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no warning says %q: %s", want, all)
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil || !strings.Contains(string(text), `"totals":null`) {
+		t.Errorf("the absent system's totals are not null: %s, %v", text, err)
+	}
+}
+
+// An unverified run leaves open what a verified one answers: with no verified run at all nothing is known.
+func TestUnverifiedIsNoData(t *testing.T) {
+	r := systemRun("peer", 1, results.Stuck, 1_000_000, 10)
+	r.Summary.Verification = nil
+	v, err := CompareSystems("quick", 1, []Entry{{Target: "peer", Runs: []Run{r}}}, time.Unix(100, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost := v.Contenders[0].Totals.LostBatches; lost != nil {
+		t.Errorf("lost %d, want null", *lost)
+	}
+	for _, s := range v.Table().Sections {
+		for _, row := range s.Rows {
+			if row.Label == "lost" && row.Cells[0].Text != noData {
+				t.Errorf("lost is shown as %q", row.Cells[0].Text)
+			}
+		}
+	}
+}
+
+// In all three looks each system's figures stand under its promise.
+func TestPromisesStandBesideFigures(t *testing.T) {
+	v := twoSystems(t)
+	var text, markdown bytes.Buffer
+	if err := v.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.WriteMarkdown(&markdown); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"promise of ours", "promise of peer", "guarantee unknown", "no data", "2.00 ms", "(1 of 2 runs counted)"} {
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
+			t.Errorf("the text does not say %q:\n%s", want, text.String())
+		}
+	}
+	for _, line := range strings.Split(text.String(), "\n") {
+		if len([]rune(line)) > columnsMax {
+			t.Errorf("a line of %d columns: %s", len([]rune(line)), line)
+		}
+	}
+	for _, want := range []string{"| **promise** | promise of ours | promise of peer | guarantee unknown", "| steady p99 | 2.00 ms | 40.0 ms (×20) | no data |", "| lost | 0 | **2** | no data |"} {
+		if !strings.Contains(markdown.String(), want) {
+			t.Errorf("the Markdown does not say %q:\n%s", want, markdown.String())
+		}
+	}
+	columns := 0
+	for _, line := range strings.Split(markdown.String(), "\n") {
+		if strings.HasPrefix(line, "|") {
+			if n := strings.Count(line, "|"); columns == 0 {
+				columns = n
+			} else if n != columns {
+				t.Errorf("a row of %d bars in a table of %d: %s", n, columns, line)
+			}
+		}
+	}
+}
+
+func TestMarkdownTakesForeignText(t *testing.T) {
+	v := twoSystems(t)
+	v.Contenders[1].Guarantee = "a | b\n<script>"
+	var markdown bytes.Buffer
+	if err := v.WriteMarkdown(&markdown); err != nil {
+		t.Fatal(err)
+	}
+	if bad := "<script"; strings.Contains(markdown.String(), bad) || !strings.Contains(markdown.String(), `a \| b &lt;script>`) {
+		t.Errorf("foreign text is not kept apart:\n%s", markdown.String())
+	}
+}
+
+func TestRatioText(t *testing.T) {
+	for r, want := range map[float64]string{0.000343: "0.000343", 0.0666: "0.0666", 1: "1", 2.345: "2.35", 45.67: "45.7", 1234.5: "1235"} {
+		if got := ratioText(r); got != want {
+			t.Errorf("%v is written %q, want %q", r, got, want)
+		}
+	}
+}
