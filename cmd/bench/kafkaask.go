@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"rejoin/loadgen"
@@ -66,4 +68,57 @@ func (a kafkaAsker) close() error {
 		o.Close()
 	}
 	return a.log.Close()
+}
+
+// kafkaTopic is the topic that a run writes, wherever the brokers are.
+type kafkaTopic struct {
+	kafkaAsker
+	topic   kafka.TopicOptions
+	brokers int
+	created bool
+}
+
+func newKafkaTopic(name string, brokers []kafka.Broker, sync kafka.Sync, batchMessages int) (kafkaTopic, error) {
+	n := len(brokers)
+	t := kafkaTopic{topic: kafka.TopicOptions{Name: name, MinInSync: n/2 + 1, Sync: sync}, brokers: n}
+	for _, b := range brokers {
+		t.topic.Replicas = append(t.topic.Replicas, b.ID)
+	}
+	var err error
+	t.kafkaAsker, err = newKafkaAsker(kafka.Options{Brokers: brokers, Topic: name, ReplicationFactor: n, MinInSync: n/2 + 1, Sync: sync}, batchMessages)
+	return t, err
+}
+
+// missing waits for the brokers, makes the topic, and waits until every broker holds it in sync.
+func (t *kafkaTopic) missing(ctx context.Context, all []results.Status) string {
+	if !t.created {
+		return t.create(ctx)
+	}
+	if _, led := primaryOf(all); !led {
+		return "no broker leads the topic"
+	}
+	for _, s := range all {
+		if !s.Up || s.State != stateNormal {
+			return s.Node + " does not hold the topic in sync"
+		}
+	}
+	return ""
+}
+
+func (t *kafkaTopic) create(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, kafkaAskLimit)
+	defer cancel()
+	cluster, err := kafka.DescribeCluster(ctx, t.log.Addresses()[0], t.topic.Name, 0)
+	if err != nil {
+		return "n0 does not answer yet"
+	}
+	if n := len(cluster.Brokers); n < t.brokers {
+		return fmt.Sprintf("%d of %d brokers have registered", n, t.brokers)
+	}
+	err = kafka.CreateTopic(ctx, t.log.Addresses(), t.topic)
+	if err != nil && !errors.Is(err, kafka.ErrTopicExists) { // it exists where an answer was lost: nobody else knows its name
+		return err.Error()
+	}
+	t.created = true
+	return "the topic was just made"
 }

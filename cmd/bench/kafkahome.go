@@ -53,6 +53,11 @@ func findKafka(named string) (kafkaHome, error) {
 	return home, nil
 }
 
+func kafkaHere(flags PeerFlags) error {
+	_, err := findKafka(flags.KafkaHome)
+	return err
+}
+
 func findJava() (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return filepath.Join(home, "bin", "java"), nil

@@ -4,9 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"rejoin/loadgen"
@@ -31,16 +30,14 @@ const (
 	kafkaAskLimit = 2 * time.Second // of a question that is asked before the load
 )
 
-// kafkaProduct is Apache Kafka in KRaft mode: each node is broker and controller.
+// kafkaProduct is Apache Kafka in KRaft mode on this host: each node is broker and controller.
 type kafkaProduct struct {
-	kafkaAsker
+	kafkaTopic
 
 	folder    results.Folder
 	home      kafkaHome
 	clusterID string
 	nodes     []kafkaNode
-	sync      kafka.Sync
-	created   bool // the topic
 }
 
 func newKafkaSystem(sync kafka.Sync) func(r *session, ports []int) (system, error) {
@@ -49,61 +46,23 @@ func newKafkaSystem(sync kafka.Sync) func(r *session, ports []int) (system, erro
 		if err != nil {
 			return nil, err
 		}
-		k := &kafkaProduct{folder: r.folder, home: home, sync: sync}
+		k := &kafkaProduct{folder: r.folder, home: home}
 		id := make([]byte, 16)
 		rand.Read(id)
 		k.clusterID = base64.RawURLEncoding.EncodeToString(id)
-		options := kafka.Options{Topic: topicName, ReplicationFactor: r.scenario.Nodes, MinInSync: r.scenario.Nodes/2 + 1, Sync: sync}
+		var brokers []kafka.Broker
 		for i := range r.scenario.Nodes {
 			n := kafkaNode{id: i, client: ports[2*i], controller: ports[2*i+1]}
 			k.nodes = append(k.nodes, n)
-			options.Brokers = append(options.Brokers, kafka.Broker{Name: results.NodeName(i), ID: int32(i), Address: n.address()})
+			brokers = append(brokers, kafka.Broker{Name: results.NodeName(i), ID: int32(i), Address: n.address()})
 		}
-		if k.kafkaAsker, err = newKafkaAsker(options, r.scenario.BatchMessages); err != nil {
+		if k.kafkaTopic, err = newKafkaTopic(topicName, brokers, sync, r.scenario.BatchMessages); err != nil {
 			return nil, err
 		}
 		s := newProcessSystem(r, k)
 		s.readyLimit, s.poll.every = kafkaReadyLimit, kafkaPollInterval
 		return s, nil
 	}
-}
-
-// missing waits for the brokers, makes the topic, and waits until every broker holds it in sync.
-func (k *kafkaProduct) missing(ctx context.Context, all []results.Status) string {
-	if !k.created {
-		return k.createTopic(ctx)
-	}
-	if _, led := primaryOf(all); !led {
-		return "no broker leads the topic"
-	}
-	for _, s := range all {
-		if !s.Up || s.State != stateNormal {
-			return s.Node + " does not hold the topic in sync"
-		}
-	}
-	return ""
-}
-
-func (k *kafkaProduct) createTopic(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, kafkaAskLimit)
-	defer cancel()
-	cluster, err := kafka.DescribeCluster(ctx, k.nodes[0].address(), topicName, 0)
-	if err != nil {
-		return "n0 does not answer yet"
-	}
-	if n := len(cluster.Brokers); n < len(k.nodes) {
-		return fmt.Sprintf("%d of %d brokers have registered", n, len(k.nodes))
-	}
-	err = kafka.CreateTopic(ctx, k.log.Addresses(), k.topicOptions())
-	if err != nil && !errors.Is(err, kafka.ErrTopicExists) { // an answer that was lost; the cluster is this run's own
-		return err.Error()
-	}
-	k.created = true
-	return "the topic was just made"
-}
-
-func (k *kafkaProduct) topicOptions() kafka.TopicOptions {
-	return kafka.TopicOptions{Name: topicName, ReplicationFactor: len(k.nodes), MinInSync: len(k.nodes)/2 + 1, Sync: k.sync}
 }
 
 // rounds: every replica by its own broker, every replica alone with the others stopped, and the segment files of all after a SIGKILL.
@@ -129,6 +88,45 @@ func (k *kafkaProduct) settings() any {
 	for i := range k.nodes {
 		brokers[results.NodeName(i)] = k.nodeSettings(i)
 	}
-	return map[string]any{"version": k.home.version, "java": k.home.java, "java_options": append(append([]string{}, kafkaHeap...), kafkaPerformance...),
-		"topic": k.topicOptions().Settings(), "brokers": brokers, "distribution": filepath.Base(k.home.dir)}
+	return map[string]any{"version": k.home.version, "java": k.home.java, "java_options": slices.Concat(kafkaHeap, kafkaPerformance),
+		"topic": k.topic.Settings(), "brokers": brokers}
+}
+
+// remoteKafka is Kafka, or what speaks its protocol, elsewhere.
+type remoteKafka struct {
+	elsewhere
+	kafkaTopic
+}
+
+// newRemoteKafka asks who the brokers are, so that an answer that names the leader by its id is understood and the topic lies on these. The topic
+// has a name of its own, for the cluster may hold others, and stays when the run is over.
+func newRemoteKafka(sync kafka.Sync) func(s Scenario, flags ExternalFlags) (product, error) {
+	return func(s Scenario, flags ExternalFlags) (product, error) {
+		topic := fmt.Sprintf("rejoin-%x", time.Now().UnixNano())
+		ctx, cancel := context.WithTimeout(context.Background(), kafkaAskLimit)
+		defer cancel()
+		cluster, err := kafka.DescribeCluster(ctx, flags.Addresses[0], topic, 0)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for its cluster: %w", flags.Addresses[0], err)
+		}
+		var brokers []kafka.Broker
+		for i, address := range flags.Addresses {
+			at := slices.IndexFunc(cluster.Brokers, func(b kafka.Broker) bool { return b.Address == address })
+			if at < 0 {
+				return nil, fmt.Errorf("--addresses: %s is no broker of the cluster, which advertises %v: pass what it advertises", address, cluster.Addresses())
+			}
+			brokers = append(brokers, kafka.Broker{Name: results.NodeName(i), ID: cluster.Brokers[at].ID, Address: address})
+		}
+		of, err := newKafkaTopic(topic, brokers, sync, s.BatchMessages)
+		return &remoteKafka{elsewhere{flags}, of}, err
+	}
+}
+
+func (k *remoteKafka) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRound, error) {
+	return s.liveRounds(k.log), nil
+}
+
+// settings are those of the topic and what the run knows of the brokers.
+func (k *remoteKafka) settings() any {
+	return map[string]any{"topic_name": k.topic.Name, "topic": k.topic.Settings(), "nodes": k.elsewhere.settings()}
 }

@@ -38,10 +38,15 @@ func natsKinds() []targetKind {
 				return newRemoteNats(flags, nats.Options{Name: name, Batches: batches, SyncInterval: sync})
 			}
 			// A message is kept in the stream's files, and for a while in the Raft log's.
-			kinds = append(kinds, targetKind{name: name, ports: 3, diskFactor: 3, open: open, external: remote})
+			kinds = append(kinds, targetKind{name: name, ports: 3, diskFactor: 3, here: natsHere, open: open, external: remote})
 		}
 	}
 	return kinds
+}
+
+func natsHere(flags PeerFlags) error {
+	_, _, err := findNatsServer(flags.NatsServer)
+	return err
 }
 
 // natsServers is NATS JetStream as a product: real nats-server processes, and a stream on as many replicas as there are nodes.

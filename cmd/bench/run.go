@@ -90,6 +90,9 @@ func (c *runCommand) Run(env *environment) error {
 	if times != 1 {
 		return c.repeat(env, s.Name, seed, times)
 	}
+	if err := s.kind().needs(c.PeerFlags); err != nil && !c.external() {
+		return usage("target %s: %w", s.Target, err)
+	}
 	run, err := newSession(env, c, s, seed, profiling)
 	if err != nil {
 		return usage("%w", err)

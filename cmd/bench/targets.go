@@ -39,10 +39,21 @@ type targetKind struct {
 	// own: our log. It takes the scenario's durability and cluster, and its nodes tell of repairs, transfers and changes of view.
 	own bool
 
+	// here says why the target's programs cannot be run on this machine, before a run is begun; nil: it needs none of others.
+	here func(PeerFlags) error
+
 	open func(r *session, ports []int) (system, error)
 
 	// external makes the product of nodes that run elsewhere; nil: they cannot.
 	external func(s Scenario, flags ExternalFlags) (product, error)
+}
+
+// needs refuses a target whose programs are not here.
+func (k targetKind) needs(flags PeerFlags) error {
+	if k.here == nil {
+		return nil
+	}
+	return k.here(flags)
 }
 
 // whyNoRepairs says why a target other than ours shows no op that was repaired or transferred.
@@ -57,8 +68,8 @@ func (k targetKind) whyNoRepairs() string {
 func targetKinds() []targetKind {
 	kinds := []targetKind{
 		{name: targetBuiltin, ports: 3, diskFactor: 1, tails: true, own: true, open: newBuiltinSystem, external: newRemoteCluster},
-		{name: targetKafka, ports: 2, diskFactor: 1, tails: true, open: newKafkaSystem(kafka.SyncLater)},
-		{name: targetKafkaFlush, ports: 2, diskFactor: 1, tails: true, open: newKafkaSystem(kafka.SyncEach)},
+		{name: targetKafka, ports: 2, diskFactor: 1, tails: true, here: kafkaHere, open: newKafkaSystem(kafka.SyncLater), external: newRemoteKafka(kafka.SyncUnknown)},
+		{name: targetKafkaFlush, ports: 2, diskFactor: 1, tails: true, here: kafkaHere, open: newKafkaSystem(kafka.SyncEach), external: newRemoteKafka(kafka.SyncEach)},
 		{name: targetMemory, tails: true, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
 	}
 	return append(kinds, natsKinds()...)

@@ -105,7 +105,7 @@ func startFake(t *testing.T) *fake {
 	for i, address := range f.ListenAddrs() {
 		options.Brokers = append(options.Brokers, Broker{Name: fmt.Sprintf("n%d", i), ID: int32(i), Address: address})
 	}
-	err = CreateTopic(t.Context(), f.ListenAddrs(), TopicOptions{Name: testTopic, ReplicationFactor: 3, MinInSync: 2})
+	err = CreateTopic(t.Context(), f.ListenAddrs(), TopicOptions{Name: testTopic, Replicas: []int32{0, 1, 2}, MinInSync: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 
 // TopicOptions say how [CreateTopic] makes a topic of one partition.
 type TopicOptions struct {
-	Name              string
-	ReplicationFactor int
-	MinInSync         int
-	Sync              Sync
+	Name      string
+	Replicas  []int32 // ids of the brokers that it is to lie on
+	MinInSync int
+	Sync      Sync
 }
 
 // Settings are the topic's settings that differ from the brokers' defaults, by Kafka's names.
@@ -41,7 +41,10 @@ var ErrTopicExists error = kerr.TopicAlreadyExists
 // is an error: it may hold what others wrote.
 func CreateTopic(ctx context.Context, addresses []string, o TopicOptions) error {
 	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = o.Name, 1, int16(o.ReplicationFactor)
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = o.Name, -1, -1 // as assigned below
+	assigned := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+	assigned.Replicas = o.Replicas
+	topic.ReplicaAssignment = append(topic.ReplicaAssignment, assigned)
 	for name, value := range o.Settings() {
 		setting := kmsg.NewCreateTopicsRequestTopicConfig()
 		setting.Name, setting.Value = name, kmsg.StringPtr(value)
@@ -82,6 +85,15 @@ type Cluster struct {
 	Epoch    int32    // of the leader
 	Replicas []int32  // where the partition lies; empty: there is no such topic
 	InSync   []int32
+}
+
+// Addresses are those of the brokers.
+func (c Cluster) Addresses() []string {
+	var all []string
+	for _, b := range c.Brokers {
+		all = append(all, b.Address)
+	}
+	return all
 }
 
 // DescribeCluster asks the broker at an address.
