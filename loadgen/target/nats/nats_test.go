@@ -47,11 +47,12 @@ type servers struct {
 	lives []*exec.Cmd
 }
 
-// freePorts finds ports below the ephemeral range, so that no outgoing connection takes one while its server is down.
+// freePorts finds ports below the ephemeral range, so that no outgoing connection takes one while its server is down, and above those of the
+// example in docs/targets.md.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
-	for port := 16000 + os.Getpid()%700; port < 17000 && len(ports) < n; port++ {
+	for port := 16200 + os.Getpid()%600; port < 17000 && len(ports) < n; port++ {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			l.Close()
