@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -60,7 +61,7 @@ func (c Curve) sheet(ink *ink) *sheet {
 		return s
 	}
 	p := s.newPanel(c.XLabel, c.YLabel)
-	p.X.Min, p.X.Max, p.X.Scale, p.X.Tick.Marker = xLo, xHi, axis.Log{}, ticker(numberTicks)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = math.Log10(xLo), math.Log10(xHi), ticker(powerTicks)
 	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = yLo, yHi, axis.Log{}, ticker(numberTicks)
 	if c.Durations {
 		p.Y.Tick.Marker = ticker(durationTicks)
@@ -71,6 +72,9 @@ func (c Curve) sheet(ink *ink) *sheet {
 		style := stroke(look.color, 1.8, look.dashes)
 		glyph := draw.GlyphStyle{Color: look.color, Radius: vg.Points(3.2), Shape: look.shape}
 		points := l.points()
+		for n := range points {
+			points[n].x = math.Log10(points[n].x)
+		}
 		p.Add(lines{[][]point{points}, style}, dots{points, glyph})
 		s.legend = append(s.legend, legendEntry{text: l.Label, thumb: func(c *draw.Canvas) {
 			lineThumb(style)(c)
@@ -88,6 +92,16 @@ func (l CurveLine) points() (all []point) {
 		}
 	}
 	return all
+}
+
+// powerTicks are ticks of an axis that holds logarithms. The library places an axis' label by the middle of its values: on its own log axis
+// that lies far to the right and pushes the panel away.
+func powerTicks(lo, hi float64) []axis.Tick {
+	ticks := numberTicks(math.Pow(10, lo), math.Pow(10, hi))
+	for i := range ticks {
+		ticks[i].Value = math.Log10(ticks[i].Value)
+	}
+	return ticks
 }
 
 func numberTicks(lo, hi float64) []axis.Tick { return axis.LogTicks(lo, hi, axis.NumberText) }

@@ -51,8 +51,12 @@ func caption(r results.Run) string {
 	if a.Target == "" {
 		return r.Name
 	}
-	return fmt.Sprintf("%s · %s · %s batches/s of %d messages of %d bytes, %d producers · %s",
-		a.Target, a.ScenarioName, axis.NumberText(a.BatchesPerS), a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
+	rate := axis.NumberText(a.BatchesPerS) + " batches/s"
+	if a.ClosedLoop() {
+		rate = "as many batches as it takes"
+	}
+	return fmt.Sprintf("%s · %s · %s of %d messages of %d bytes, %d producers · %s",
+		a.Target, a.ScenarioName, rate, a.BatchMessages, a.PayloadBytes, a.Producers, r.StartedAt.UTC().Format(time.DateTime+" UTC"))
 }
 
 // endOf shows the load, all seconds in which something was acknowledged, and as much of the quiet phase as does not squeeze them.

@@ -33,7 +33,7 @@ func LimitShares(l LimitsFile, run Run, s Summary) []LimitShare {
 		}
 	}
 	load := "at the same rate"
-	if asked == 0 {
+	if run.Asked.ClosedLoop() {
 		load = "saturated"
 		w.add("batches acknowledged", "the shape, saturated", "batches/s", true, &s.BatchesPerS, shape(func(f *ShapeLimit) float64 { return f.BatchesPerS }))
 	}

@@ -67,6 +67,9 @@ type Asked struct {
 	Arguments []string `json:"arguments,omitempty"`
 }
 
+// ClosedLoop says that there was no timetable: each producer sent at the answer to the batch before. BatchesPerS is 0 then.
+func (a Asked) ClosedLoop() bool { return a.Producers > 0 && a.BatchesPerS == 0 }
+
 // AskedFault is one entry of the fault schedule.
 type AskedFault struct {
 	AtNs int64  `json:"at_ns"`

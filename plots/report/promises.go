@@ -126,9 +126,12 @@ func replicasTable(s *results.Summary) table {
 
 // loadText is the load in words.
 func loadText(a results.Asked) string {
-	if a.BatchesPerS <= 0 {
+	if a.Producers <= 0 || a.BatchesPerS <= 0 && !a.ClosedLoop() {
 		return noData
 	}
-	return fmt.Sprintf("%s batches/s of %s messages of %s by %s, open loop", axis.NumberText(a.BatchesPerS), axis.CountText(int64(a.BatchMessages)),
-		axis.BytesText(a.PayloadBytes), counted(int64(a.Producers), "producer"))
+	what := fmt.Sprintf("%s messages of %s by %s", axis.CountText(int64(a.BatchMessages)), axis.BytesText(a.PayloadBytes), counted(int64(a.Producers), "producer"))
+	if a.ClosedLoop() {
+		return "batches of " + what + ", each sent at the answer to the one before: a closed loop"
+	}
+	return fmt.Sprintf("%s batches/s of %s, open loop", axis.NumberText(a.BatchesPerS), what)
 }
