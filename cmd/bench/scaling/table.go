@@ -130,29 +130,29 @@ const (
 	fullShare  = 0.9 // of all cores
 )
 
-// bend says where the curve first bends, what was full there, and where it falls.
+// bend says where the curve rises for the last time, what was full behind it, and where it falls. A flat step on the way up is noise.
 func bend(all []Measured, rate Rate) string {
-	var says []string
-	bent := false
+	bendAt := 0
+	var falls []string
 	for i := 1; i < len(all); i++ {
 		was, is := all[i-1], all[i]
 		factor := rate.Of(is) / rate.Of(was)
 		if math.IsNaN(factor) || math.IsInf(factor, 0) || factor <= 0 {
 			continue
 		}
-		slope := math.Log(factor) / math.Log(float64(is.X)/float64(was.X))
-		if !bent && slope < bendBelow {
-			bent = true
-			says = append(says, fmt.Sprintf("It bends at %d: %d bring %.2f times the %s of %d. %s", was.X, is.X, factor, rate, was.X, fullText(is)))
+		if math.Log(factor)/math.Log(float64(is.X)/float64(was.X)) >= bendBelow {
+			bendAt = i
 		}
 		if factor < cliffBelow {
-			says = append(says, fmt.Sprintf("It falls from %d to %d, to %.2f.", was.X, is.X, factor))
+			falls = append(falls, fmt.Sprintf("It falls from %d to %d, to %.2f.", was.X, is.X, factor))
 		}
 	}
-	if len(says) == 0 {
-		return "It does not bend within these points."
+	if bendAt == len(all)-1 {
+		return strings.Join(append([]string{"It does not bend within these points."}, falls...), " ")
 	}
-	return strings.Join(says, " ")
+	was, is := all[bendAt], all[bendAt+1]
+	says := fmt.Sprintf("It bends at %d: %d bring %.2f times the %s of %d. %s", was.X, is.X, rate.Of(is)/rate.Of(was), rate, was.X, fullText(is))
+	return strings.Join(append([]string{says}, falls...), " ")
 }
 
 // fullText says what had no room left.
