@@ -15,43 +15,66 @@ import (
 
 var _ api.Partition = (*group)(nil)
 
-// clients are the requests that wait for an answer of the loop.
+// clients are the requests that wait for an answer of the partition.
 type clients struct {
 	mu      sync.Mutex
 	last    uint64
 	closed  bool
-	waiting map[uint64]chan partition.Answer
+	waiting map[uint64]*waiter
+	idle    sync.Pool // of *waiter that nobody can answer any more
+}
+
+// waiter is one request's place to wait.
+type waiter struct {
+	token    uint64
+	answered chan partition.Answer // one slot, for the one answer
+	patience *time.Timer
 }
 
 // clientPatience ends a wait that nothing else has ended: the replica answers what it holds back
 // after a second, and what is parked when its primacy ends.
 const clientPatience = 10 * time.Second
 
-func (c *clients) enter() (uint64, chan partition.Answer) {
-	ch := make(chan partition.Answer, 1)
+// enter makes a request known; nil once everybody was dismissed.
+func (c *clients) enter(patience time.Duration) *waiter {
+	w, _ := c.idle.Get().(*waiter)
+	if w == nil {
+		w = &waiter{answered: make(chan partition.Answer, 1), patience: time.NewTimer(patience)}
+	} else {
+		w.patience.Reset(patience)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return 0, nil
+		return nil
 	}
 	c.last++
-	c.waiting[c.last] = ch
-	return c.last, ch
+	w.token = c.last
+	c.waiting[w.token] = w
+	return w
 }
 
 func (c *clients) answer(token uint64, a partition.Answer) {
 	c.mu.Lock()
-	ch := c.waiting[token]
+	w := c.waiting[token]
 	delete(c.waiting, token)
 	c.mu.Unlock()
-	if ch != nil {
-		ch <- a
+	if w != nil {
+		w.answered <- a
 	}
 }
 
-func (c *clients) forget(token uint64) {
+// leave lets another request have the place of one that was answered.
+func (c *clients) leave(w *waiter) {
+	w.patience.Stop()
+	c.idle.Put(w)
+}
+
+// forget takes a request out that was not answered. Its answer may come this moment, so nobody else gets its place.
+func (c *clients) forget(w *waiter) {
+	w.patience.Stop()
 	c.mu.Lock()
-	delete(c.waiting, token)
+	delete(c.waiting, w.token)
 	c.mu.Unlock()
 }
 
@@ -60,8 +83,8 @@ func (c *clients) dismiss(a partition.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for token, ch := range c.waiting {
-		ch <- a
+	for token, w := range c.waiting {
+		w.answered <- a
 		delete(c.waiting, token)
 	}
 }
@@ -87,31 +110,30 @@ func (g *group) Barrier(deadline time.Time) api.Result {
 }
 
 func (g *group) ask(in vsr.Input, frame *wire.Buffer, patience time.Duration) api.Result {
-	token, answered := g.clients.enter()
-	if token == 0 {
+	w := g.clients.enter(patience)
+	if w == nil {
 		if frame != nil {
 			frame.Release(wire.OwnerPartition)
 		}
 		return api.Result{Outcome: vsr.OutcomeBusy, Progress: "this node is stopping"}
 	}
-	in.Token, in.Now = token, time.Now().UnixNano()
-	if !g.post(item{in: in, frame: frame}) {
-		g.clients.forget(token)
+	in.Token, in.Now = w.token, time.Now().UnixNano()
+	if !g.inbox.post(item{in: in, frame: frame}) {
+		g.clients.forget(w)
 		return api.Result{Outcome: vsr.OutcomeBusy, Progress: "this node is stopping"}
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
-	case a := <-answered:
-		return g.result(a)
-	case <-timer.C:
+	case a := <-w.answered:
+		g.clients.leave(w)
+		return g.result(&a)
+	case <-w.patience.C:
 	}
-	g.clients.forget(token)
-	g.postInput(vsr.Input{Kind: vsr.InForget, Token: token})
-	return g.result(partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "no answer in time"})
+	g.clients.forget(w)
+	g.postInput(vsr.Input{Kind: vsr.InForget, Token: w.token})
+	return g.result(&partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "no answer in time"})
 }
 
-func (g *group) result(a partition.Answer) api.Result {
+func (g *group) result(a *partition.Answer) api.Result {
 	r := api.Result{Outcome: a.Outcome, Header: a.Header, View: a.View, Progress: a.Detail, Primary: g.node.clientAddress(a.Primary)}
 	if a.Outcome == vsr.OutcomeBusy {
 		r.RetryAfter = time.Second

@@ -5,8 +5,8 @@
 //
 // Run starts them and waits for them. g is one group (one partition of one topic).
 //
-//	clock        each 10 ms               -> tick, latest only        -> loop of every g
-//	loop g       inbox of g               -> partition.Handle         -> peers, disk queue of g, clients
+//	clock        each 10 ms               -> tick, latest only        -> inbox of every g
+//	loop g       what turns have left     -> partition.Handle         -> peers, disk queue of g, clients
 //	flusher g    disk queue of g          -> Disk.Perform             -> inbox of g
 //	preparer g   what was written         -> journal.Prepare          -> the next segment, as far as it is due
 //	scrub g      the log, paced           -> damage found             -> inbox of g
@@ -16,7 +16,11 @@
 //	pauses       each second              -> the longest GC pause    -> events
 //	events       what was observed        -> events.ndjson, followers
 //
-// The inbox of a group blocks who posts to it: back-pressure goes to the socket it came from. A loop
-// never blocks: what it sends is queued or dropped, what it gives the disk is bounded by the
+// A partition has no goroutine of its own. Whoever posts to the inbox of a group while nobody has the
+// turn takes it, and lets what is posted happen, for a few inputs; the loop does what is left then. So
+// a batch wakes only those who have a socket or a disk to wait for. One has the turn at a time.
+//
+// The inbox blocks who posts to it while it is full: back-pressure goes to the socket it came from. A
+// turn never blocks: what it sends is queued or dropped, what it gives the disk is bounded by the
 // pipeline, the ring and the chunks a pull allows.
 package server

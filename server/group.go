@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,11 +23,12 @@ type group struct {
 
 	disk *partition.Disk
 
-	part    *partition.Partition // the loop's
-	changed bool                 // the loop's: role or state has changed since the last snapshot
+	part    *partition.Partition // whose turn it is; see inbox
+	changed bool                 // the turn's: role or state has changed since the last snapshot
 
-	inbox   chan item
+	inbox   *inbox
 	ticks   chan struct{} // one slot: a loop that is late is not chased by old ticks
+	ticking atomic.Bool   // nor is a turn: a tick waits in the inbox
 	jobs    jobQueue
 	prepare chan struct{} // one slot: the next segment may be wanted
 	served  chan uint64   // first ops of what was sent unchecked, for the scrub; what does not fit is not looked at
@@ -40,15 +42,6 @@ type group struct {
 	beatView atomic.Uint64 // and its view
 }
 
-// item is an input with the frame it speaks of, if any: one reference, of wire.OwnerPartition.
-type item struct {
-	in    vsr.Input
-	frame *wire.Buffer
-}
-
-// inboxItems bounds what waits for a loop: a pipeline of prepares, a chunk of a repair and some.
-const inboxItems = 1024
-
 // snapshot is the replica's status for everybody else.
 type snapshot struct {
 	vsr.Status
@@ -57,69 +50,61 @@ type snapshot struct {
 
 func newGroup(n *node, number uint32, topic TopicConfig, index int) *group {
 	g := &group{node: n, number: number, topic: topic, index: index,
-		inbox: make(chan item, inboxItems), ticks: make(chan struct{}, 1), prepare: make(chan struct{}, 1), served: make(chan uint64, servedOps)}
+		ticks: make(chan struct{}, 1), prepare: make(chan struct{}, 1), served: make(chan uint64, servedOps)}
+	g.inbox = newInbox(g.handle)
 	g.jobs.wake = make(chan struct{}, 1)
-	g.clients.waiting = map[uint64]chan partition.Answer{}
+	g.clients.waiting = map[uint64]*waiter{}
 	g.raised.ch = make(chan struct{})
 	return g
 }
 
-// post hands an input to the loop. It blocks while the inbox is full, which holds back whoever
-// brings more than the loop takes.
-func (g *group) post(it item) bool {
-	select {
-	case g.inbox <- it:
-		return true
-	case <-g.node.stopping.Done():
-		if it.frame != nil {
-			it.frame.Release(wire.OwnerPartition)
-		}
-		return false
+// postInput hands an input to the partition. It blocks while the inbox is full.
+func (g *group) postInput(in vsr.Input) { g.inbox.post(item{in: in}) }
+
+// postDone is postInput for what the disk has done. Where acknowledgements rest on syncs alone, nobody
+// waits for what is only written.
+func (g *group) postDone(in vsr.Input) {
+	if in.Kind == vsr.InWritten && g.topic.Durability == DurabilityPersisted {
+		return
 	}
+	g.postInput(in)
 }
 
-func (g *group) postInput(in vsr.Input) { g.post(item{in: in}) }
-
-// loop is the only goroutine that touches the partition.
+// loop ticks, and handles what the turns of others have left.
 func (g *group) loop(ctx context.Context) {
-	defer g.drain()
+	g.inbox.begin()
 	for {
 		select {
 		case <-ctx.Done():
+			g.drain()
 			return
 		case <-g.ticks:
-			g.handle(item{in: vsr.Input{Kind: vsr.InTick}})
-			g.publish()
-		case it := <-g.inbox:
-			g.handle(it)
-			if g.changed {
-				g.publish()
+			if !g.ticking.Swap(true) {
+				g.postInput(vsr.Input{Kind: vsr.InTick})
 			}
+		case <-g.inbox.wake:
+			g.inbox.run()
 		}
 	}
 }
 
-func (g *group) handle(it item) {
+// handle lets one input happen. Its caller has the turn: nobody else touches the partition meanwhile.
+func (g *group) handle(it *item) {
+	if it.in.Kind == vsr.InTick {
+		g.ticking.Store(false)
+	}
 	g.part.Handle(&it.in, it.frame)
-	if it.frame != nil {
-		it.frame.Release(wire.OwnerPartition)
+	it.release()
+	if g.changed || it.in.Kind == vsr.InTick {
+		g.publish()
 	}
 }
 
 // drain lets go of everything once the loop has ended.
 func (g *group) drain() {
-	for {
-		select {
-		case it := <-g.inbox:
-			if it.frame != nil {
-				it.frame.Release(wire.OwnerPartition)
-			}
-		default:
-			g.part.Close()
-			g.clients.dismiss(partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "this node is stopping"})
-			return
-		}
-	}
+	g.inbox.close()
+	g.part.Close()
+	g.clients.dismiss(partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "this node is stopping"})
 }
 
 // publish shows the replica's status to everybody else.
@@ -136,8 +121,10 @@ func (g *group) publish() {
 func (g *group) flush(ctx context.Context) {
 	each := time.NewTicker(time.Second)
 	defer each.Stop()
+	post := g.postDone // made once, so that a flush allocates nothing
+	var jobs []partition.Job
 	for {
-		jobs := g.jobs.take()
+		jobs = g.jobs.take(jobs)
 		if len(jobs) == 0 {
 			select {
 			case <-ctx.Done():
@@ -153,7 +140,7 @@ func (g *group) flush(ctx context.Context) {
 			g.node.fence(g, err)
 			return
 		}
-		done, err := g.disk.Perform(jobs, g.postInput)
+		done, err := g.disk.Perform(jobs, post)
 		g.node.metrics.flushed(time.Since(began))
 		wakeUp(g.prepare) // it may have rolled, or have made room
 		g.jobs.putBack(jobs[done:])
@@ -248,11 +235,13 @@ func (q *jobQueue) put(j partition.Job) {
 	wakeUp(q.wake)
 }
 
-func (q *jobQueue) take() []partition.Job {
+// take moves all jobs out. The memory of those taken last is used again.
+func (q *jobQueue) take(last []partition.Job) []partition.Job {
+	clear(last)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	jobs := q.jobs
-	q.jobs = nil
+	q.jobs = last[:0]
 	return jobs
 }
 
@@ -262,7 +251,7 @@ func (q *jobQueue) putBack(jobs []partition.Job) {
 		return
 	}
 	q.mu.Lock()
-	q.jobs = append(jobs, q.jobs...)
+	q.jobs = slices.Concat(jobs, q.jobs)
 	q.mu.Unlock()
 }
 
@@ -286,19 +275,24 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // broadcast wakes everybody who waits for a change.
 type broadcast struct {
-	mu sync.Mutex
-	ch chan struct{}
+	mu     sync.Mutex
+	ch     chan struct{}
+	wanted bool // somebody has been given ch
 }
 
 func (b *broadcast) wait() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.wanted = true
 	return b.ch
 }
 
 func (b *broadcast) fire() {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.wanted {
+		return
+	}
 	close(b.ch)
-	b.ch = make(chan struct{})
-	b.mu.Unlock()
+	b.ch, b.wanted = make(chan struct{}), false
 }

@@ -90,7 +90,7 @@ func (n *node) Message(m vsr.Message, frame *wire.Buffer) {
 	if frame != nil {
 		frame.Retain(wire.OwnerPartition)
 	}
-	n.groups[m.Group].post(item{in: vsr.Input{Kind: vsr.InMessage, Msg: m}, frame: frame})
+	n.groups[m.Group].inbox.post(item{in: vsr.Input{Kind: vsr.InMessage, Msg: m}, frame: frame})
 }
 
 // heartbeat measures the time between two beats of one primary in one view.

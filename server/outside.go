@@ -11,7 +11,7 @@ import (
 	"rejoin/server/wire"
 )
 
-// A group is its partition's Outside; these run on its loop and never block.
+// A group is its partition's Outside; these run in its turn and never block.
 var _ partition.Outside = (*group)(nil)
 
 func isDiskFull(err error) bool { return errors.Is(err, journal.ErrDiskFull) }
@@ -99,14 +99,8 @@ func (g *group) Serve(c partition.Chunk) {
 	}
 }
 
-// later posts to the own inbox from the loop itself, which must not wait for room there.
-func (g *group) later(in vsr.Input) {
-	select {
-	case g.inbox <- item{in: in}:
-	default:
-		go g.postInput(in)
-	}
-}
+// later posts to the own inbox from a turn, which must not wait for room there.
+func (g *group) later(in vsr.Input) { g.inbox.postOwn(item{in: in}) }
 
 // Work queues a job for the flusher.
 func (g *group) Work(j partition.Job) { g.jobs.put(j) }

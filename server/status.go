@@ -68,9 +68,9 @@ func (n *node) Topics() []api.TopicStatus {
 }
 
 // Partition finds a partition. The client plane listens only once all have recovered.
-func (n *node) Partition(topic string, index int) (api.Partition, bool) {
+func (n *node) Partition(topic []byte, index int) (api.Partition, bool) {
 	for _, g := range n.groups {
-		if g.topic.Name == topic && g.index == index {
+		if g.topic.Name == string(topic) && g.index == index {
 			return g, true
 		}
 	}

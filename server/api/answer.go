@@ -59,8 +59,8 @@ func outcomeAnswer(o vsr.Outcome) refusal {
 
 // answerResult answers what was not committed.
 func (p *ClientPlane) answerResult(ctx *fasthttp.RequestCtx, r *Result, append bool) {
-	a := outcomeAnswer(r.Outcome)
-	f := failure{Error: a.code, Message: a.message, Primary: r.Primary, View: &r.View, Progress: r.Progress}
+	a, view := outcomeAnswer(r.Outcome), r.View
+	f := failure{Error: a.code, Message: a.message, Primary: r.Primary, View: &view, Progress: r.Progress}
 	if append {
 		f.Outcome = outcomeUnknown
 		if r.Outcome.NotAppended() {
@@ -148,7 +148,7 @@ func (p *ClientPlane) partitionOf(t target) (Partition, bool) {
 	if !t.route.ofPartition() {
 		return nil, false
 	}
-	return p.node.Partition(string(t.topic), t.partition)
+	return p.node.Partition(t.topic, t.partition)
 }
 
 // handleBroken is called in place of the handler when a head or body did not arrive in form, in

@@ -27,8 +27,8 @@ func (n *fakeNode) Topics() []TopicStatus {
 	return []TopicStatus{{Name: "orders", Partitions: 1, Durability: "persisted"}}
 }
 
-func (n *fakeNode) Partition(topic string, partition int) (Partition, bool) {
-	return n.partition, topic == "orders" && partition == 0
+func (n *fakeNode) Partition(topic []byte, partition int) (Partition, bool) {
+	return n.partition, string(topic) == "orders" && partition == 0
 }
 
 func (n *fakeNode) Health() Health { return n.health }

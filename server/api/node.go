@@ -19,8 +19,8 @@ type Node interface {
 	Topics() []TopicStatus
 
 	// Partition finds a partition of the cluster file, from the moment the node listens: a node
-	// that is starting must not say of a topic that it does not exist.
-	Partition(topic string, partition int) (Partition, bool)
+	// that is starting must not say of a topic that it does not exist. The name is lent for the call.
+	Partition(topic []byte, partition int) (Partition, bool)
 
 	// Health is judged from progress.
 	Health() Health

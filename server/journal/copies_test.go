@@ -49,6 +49,7 @@ func (f nullFS) Create(name string) (journal.File, error) {
 }
 func (nullFile) Writev([][]byte, int64) error { return nil }
 func (nullFile) Sync() error                  { return nil }
+func (nullFile) StartWriting(int64, int64)    {}
 
 func newNullLog(t testing.TB) *journal.Log {
 	x := newFixture(t)

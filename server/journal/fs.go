@@ -23,5 +23,9 @@ type File interface {
 	Truncate(size int64) error
 	Size() (int64, error)
 	Sync() error // fdatasync; after an error nothing is known of the un-synced writes
+
+	// StartWriting lets what was written to a range begin its way to the disk, and does not wait for it:
+	// a later Sync has less to do. Nothing is durable by it, and no failure is told by it.
+	StartWriting(off, bytes int64)
 	Close() error
 }

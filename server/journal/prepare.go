@@ -5,9 +5,10 @@ import "fmt"
 // zeroBytes is how much of a file one Writev fills with zeros.
 const zeroBytes = 512 << 10
 
-// How much of a new file is filled before a sync. The syncs of the log wait behind what the disk has been
-// given before them, and whoever else needs this core behind the copying; where the log grows fast, in a
-// transfer, syncs are what costs.
+// How much of a new file is filled at once. The syncs of the log wait behind what the disk has been given
+// before them, and whoever else needs this core behind the copying. So it goes to the disk step by step,
+// but is synced only when the file is whole: nobody rests on less, and each sync is one more that the
+// log's own stand in line with.
 const (
 	prepareStepBytes    = 512 << 10
 	prepareStepBytesMax = 4 << 20
@@ -17,7 +18,7 @@ const (
 // spread over half of its life, not in one burst in which every replica of a group would fill at once.
 const prepareAhead = 2
 
-// preparedFile is a file under a next name whose first bytes are zeros, synced.
+// preparedFile is a file under a next name whose first bytes are zeros. A whole one is synced.
 type preparedFile struct {
 	file   File
 	name   string
@@ -165,13 +166,16 @@ func (l *Log) fillStep(bytes int64) error {
 		}
 		return fmt.Errorf("prepare %s: %w", name, ErrDiskFull)
 	}
+	if to < l.segmentBytes {
+		p.file.StartWriting(p.filled, to-p.filled)
+		p.filled = to
+		return nil
+	}
 	if err := p.file.Sync(); err != nil {
 		return fault(p.name, "sync", err)
 	}
 	p.filled = to
-	if to == l.segmentBytes {
-		l.prepared, l.preparing = append(l.prepared, *p), nil
-	}
+	l.prepared, l.preparing = append(l.prepared, *p), nil
 	return nil
 }
 

@@ -15,9 +15,10 @@ import (
 type Disk struct {
 	options  DiskOptions
 	log      atomic.Pointer[journal.Log]
-	staging  *journal.Log // the chain that is being staged, or nil
-	logView  uint64       // as saved last
-	switched bool         // a staged chain has the log's name, and has yet to be opened
+	staging  *journal.Log    // the chain that is being staged, or nil
+	logView  uint64          // as saved last
+	switched bool            // a staged chain has the log's name, and has yet to be opened
+	frames   []journal.Frame // memory of the group that is being appended
 }
 
 // DiskOptions say which log a Disk opens, and what it keeps of it.
@@ -132,7 +133,7 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 	case 0: // done already
 		return 1, nil
 	case JobAppend:
-		return appendGroup(log, jobs, post)
+		return d.appendGroup(log, jobs, post)
 	case JobFill:
 		if err := fill(log, j, post); err != nil {
 			return 0, err // after a full disk it is tried again

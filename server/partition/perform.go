@@ -65,9 +65,9 @@ func (d *Disk) saveState(j *Job, post func(vsr.Input)) error {
 const appendGroupMax = 512
 
 // appendGroup writes the appends at the front of jobs and makes them durable with one sync.
-func appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error) {
-	var space [appendGroupMax]journal.Frame
-	frames := space[:0]
+func (d *Disk) appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error) {
+	frames := d.frames[:0]
+	defer func() { clear(d.frames) }() // lent for the call only
 	for i := range jobs {
 		if jobs[i].Kind != JobAppend || i == appendGroupMax {
 			break
@@ -75,6 +75,7 @@ func appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error
 		frames = append(frames, journal.Frame{Header: jobs[i].Frame.Header, Bytes: jobs[i].Frame.Frame()})
 	}
 	n := len(frames)
+	d.frames = frames
 	if err := log.Append(frames); err != nil {
 		return 0, fmt.Errorf("append ops %d to %d: %w", frames[0].Header.Op, frames[n-1].Header.Op, err)
 	}

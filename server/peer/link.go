@@ -21,6 +21,9 @@ type link struct {
 	outbox *outbox   // of a protocol link
 	jobs   *jobQueue // of a bulk link
 
+	reading deadline // the reader's
+	writing deadline // the writer's
+
 	once  sync.Once
 	why   error         // set before ended closes
 	ended chan struct{} // the connection is closed, its goroutines are about to return
@@ -31,6 +34,7 @@ type link struct {
 func newLink(n *Network, r *remote, conn net.Conn, p purpose, theirs facts, generation uint64) *link {
 	l := &link{n: n, remote: r, conn: conn, purpose: p, generation: generation, ended: make(chan struct{}), gone: make(chan struct{}),
 		hello: Hello{Incarnation: theirs.incarnation, Format: theirs.format, KnownBoot: theirs.knownBoot}}
+	l.reading.set, l.writing.set = conn.SetReadDeadline, conn.SetWriteDeadline
 	if p == purposeProtocol {
 		l.outbox = newOutbox(n.options.Groups, &r.counters)
 	} else {
@@ -97,14 +101,25 @@ func (l *link) reason() string {
 // speaks tells whether a message names the incarnation that the link's handshake has proven.
 func (l *link) speaks(m *vsr.Message) bool { return m.Incarnation == l.hello.Incarnation }
 
-// readPatience and writePatience push the deadline on: a silent or stuck link ends.
-func (l *link) readPatience() error {
-	return l.conn.SetReadDeadline(time.Now().Add(l.n.options.timing.silence))
+// deadline is that of one direction of a link: a silent or stuck link ends. It belongs to the
+// goroutine that reads, or writes. A deadline is pushed on only when a quarter of it has passed, not at
+// each of thousands of reads a second.
+type deadline struct {
+	set   func(time.Time) error
+	until time.Time
 }
 
-func (l *link) writePatience() error {
-	return l.conn.SetWriteDeadline(time.Now().Add(l.n.options.timing.silence))
+func (d *deadline) renew(silence time.Duration) error {
+	now := time.Now()
+	if d.until.Sub(now) > silence-silence/4 {
+		return nil
+	}
+	d.until = now.Add(silence)
+	return d.set(d.until)
 }
+
+func (l *link) readPatience() error  { return l.reading.renew(l.n.options.timing.silence) }
+func (l *link) writePatience() error { return l.writing.renew(l.n.options.timing.silence) }
 
 // keepAlive is what an idle writer sends; a reader skips it.
 var keepAlive = [...]byte{'R', 'J', 'K', '1', 0, 0, 0, 0}

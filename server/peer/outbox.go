@@ -122,6 +122,7 @@ type round struct {
 	control  []byte
 	items    []dataItem
 	buffers  net.Buffers
+	pieces   net.Buffers // of buffers, what is still to be written
 	messages uint64
 	bytes    int
 }

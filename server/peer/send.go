@@ -86,8 +86,8 @@ func (l *link) writeRound(r *round) error {
 	if err := l.writePatience(); err != nil {
 		return err
 	}
-	pieces := r.draw() // WriteTo eats its receiver, r.buffers keeps the memory
-	written, err := pieces.WriteTo(l.conn)
+	r.pieces = r.draw() // WriteTo eats its receiver, r.buffers keeps the memory
+	written, err := r.pieces.WriteTo(l.conn)
 	l.remote.counters.sentBytes.Add(uint64(written))
 	if err == nil {
 		l.remote.counters.sentMessages.Add(r.messages)

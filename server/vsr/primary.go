@@ -1,6 +1,10 @@
 package vsr
 
-import "rejoin/server/internal/mistake"
+import (
+	"slices"
+
+	"rejoin/server/internal/mistake"
+)
 
 // leadership is what a replica knows as primary of a started view. Times outlive a view.
 type leadership struct {
@@ -198,7 +202,7 @@ func (r *Replica) quorumOp() uint64 {
 func (l *leadership) committed(r *Replica, h *Header) {
 	for len(l.parked) > 0 && l.parked[0].id.Op <= h.Op {
 		p := l.parked[0]
-		l.parked = l.parked[1:]
+		l.parked = slices.Delete(l.parked, 0, 1) // they are few, and the memory stays
 		if p.id == h.ID() {
 			r.reply(p.token, OutcomeCommitted, h, "")
 		} else {

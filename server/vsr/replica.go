@@ -41,6 +41,7 @@ type Replica struct {
 	hollow   hollow
 	wiped    wipedRecovery
 	waiting  []waiter
+	sealing  Header // the op that is being prepared
 	episode  episode
 
 	out []Effect

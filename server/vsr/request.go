@@ -162,13 +162,14 @@ func (r *Replica) answered(w *waiter) bool {
 // prepare stamps the request as the next op, appends it and sends it out.
 func (r *Replica) prepare(w *waiter) {
 	l := &r.log
-	h := w.header
+	h := &r.sealing // what a function value is given would else be allocated for each op
+	*h = w.header
 	h.Parent, h.Cluster, h.Group = l.head.Sum, r.cfg.Cluster, r.cfg.Group
 	h.View, h.Op, h.BaseOffset = r.view, l.head.Op+1, l.offset
 	h.Timestamp = w.now
 	h.Timestamp = max(h.Timestamp, l.clock)
-	r.cfg.Seal(&h)
-	r.append(&h, w.token)
+	r.cfg.Seal(h)
+	r.append(h, w.token)
 	r.park(h.ID(), w.token)
-	r.broadcast(Message{Kind: MsgPrepare, Header: h})
+	r.broadcast(Message{Kind: MsgPrepare, Header: *h})
 }
