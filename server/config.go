@@ -55,7 +55,8 @@ const (
 // Limits are the settings of a node. Zero means the default; see withDefaults.
 type Limits struct {
 	SegmentBytes         int64         `yaml:"segment_bytes,omitempty"`
-	RingOps              int           `yaml:"ring_ops,omitempty"` // recent ops in memory; a gap beyond is closed by a transfer
+	SegmentsReady        int           `yaml:"segments_ready,omitempty"` // made ahead of use while the log is at rest, for bursts; of each partition
+	RingOps              int           `yaml:"ring_ops,omitempty"`       // recent ops in memory; a gap beyond is closed by a transfer
 	RingBytes            int64         `yaml:"ring_bytes,omitempty"`
 	PipelineOps          int           `yaml:"pipeline_ops,omitempty"` // uncommitted ops at most; fixed when the data directory is formatted
 	RepairChunkOps       int           `yaml:"repair_chunk_ops,omitempty"`
@@ -81,6 +82,7 @@ const (
 	clusterNameMax   = 64
 	segmentBytesMin  = 4 << 20 // room for a few of the largest batches
 	segmentBytesMax  = 1 << 30
+	segmentsReadyMax = 1 << 10
 	clientsMax       = 4096
 	pipelineOpsMax   = 512 // vsr accepts no more
 	ringOpsMax       = 1 << 20
@@ -103,6 +105,7 @@ func (c Config) withDefaults() Config {
 	}
 	l := &c.Limits
 	orDefault(&l.SegmentBytes, 64<<20)
+	orDefault(&l.SegmentsReady, 1)
 	orDefault(&l.RingOps, 1024)
 	orDefault(&l.RingBytes, 64<<20)
 	orDefault(&l.PipelineOps, 256)
@@ -349,6 +352,7 @@ func (l *Limits) validate() error {
 		atLeast, max int64
 	}{
 		{"segment_bytes", l.SegmentBytes, segmentBytesMin, segmentBytesMax},
+		{"segments_ready", int64(l.SegmentsReady), 1, segmentsReadyMax},
 		{"ring_ops", int64(l.RingOps), int64(l.PipelineOps), ringOpsMax},
 		{"ring_bytes", l.RingBytes, wire.FrameBytesMax, 1 << 40},
 		{"pipeline_ops", int64(l.PipelineOps), 1, pipelineOpsMax},

@@ -179,6 +179,13 @@ func (g *group) noteMark() {
 func (g *group) keepPrepared(ctx context.Context) {
 	again := time.NewTicker(diskFullRetry)
 	defer again.Stop()
+	var rest <-chan time.Time
+	if g.node.config.Limits.SegmentsReady > 1 {
+		resting := time.NewTicker(restEvery)
+		defer resting.Stop()
+		rest = resting.C
+	}
+	var written vsr.ID // at the last look
 	for {
 		err := g.disk.Log().Prepare()
 		full := err != nil && isDiskFull(err)
@@ -196,6 +203,28 @@ func (g *group) keepPrepared(ctx context.Context) {
 			return
 		case <-g.prepare:
 		case <-retry:
+		case <-rest:
+			now := g.disk.Log().Written()
+			if now == written && !full {
+				g.prepareAtRest(ctx, now)
+			}
+			written = now
+		}
+	}
+}
+
+// restEvery is for how long nothing must have been written for the log to be at rest.
+const restEvery = 100 * time.Millisecond
+
+// prepareAtRest makes the segments that are to be ready beyond the next, until something is written.
+func (g *group) prepareAtRest(ctx context.Context, written vsr.ID) {
+	for ctx.Err() == nil && g.disk.Log().Written() == written {
+		more, err := g.disk.Log().PrepareMore()
+		if err != nil && !errors.Is(err, journal.ErrClosed) {
+			g.node.fence(g, err)
+		}
+		if !more {
+			return
 		}
 	}
 }

@@ -10,13 +10,14 @@ import (
 
 // Log is an open log. The package comment says which methods may run where.
 type Log struct {
-	fs           FS
-	dir          string
-	cluster      uint64
-	group        uint32
-	segmentBytes int64
-	pipeline     uint64
-	zeroes       []byte // never written to
+	fs            FS
+	dir           string
+	cluster       uint64
+	group         uint32
+	segmentBytes  int64
+	segmentsReady int
+	pipeline      uint64
+	zeroes        []byte // never written to
 
 	state     *StateFile
 	markFile  *StateFile

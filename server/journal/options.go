@@ -16,14 +16,15 @@ const (
 
 // Options say which log to open and how.
 type Options struct {
-	FS           FS
-	Dir          string // of the partition, relative to FS; made when it is missing
-	Cluster      uint64
-	Group        uint32
-	SegmentBytes int64  // size of a segment file; 0 means SegmentBytesDefault
-	Pipeline     uint64 // how many of the last ops are read in full at Open and reported as Tail; 0 means PipelineDefault
-	SameBoot     bool   // the machine has not restarted since the log was last open
-	Base         Base   // where a log begins that does not exist yet; the zero value means op 1
+	FS            FS
+	Dir           string // of the partition, relative to FS; made when it is missing
+	Cluster       uint64
+	Group         uint32
+	SegmentBytes  int64  // size of a segment file; 0 means SegmentBytesDefault
+	SegmentsReady int    // how many whole segments PrepareMore makes ahead of use; up to 1: none but the next, which Prepare makes
+	Pipeline      uint64 // how many of the last ops are read in full at Open and reported as Tail; 0 means PipelineDefault
+	SameBoot      bool   // the machine has not restarted since the log was last open
+	Base          Base   // where a log begins that does not exist yet; the zero value means op 1
 }
 
 // Base is what comes before the first op of a log.

@@ -1,6 +1,9 @@
 package journal
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // zeroBytes is how much of a file one Writev fills with zeros.
 const zeroBytes = 512 << 10
@@ -64,6 +67,31 @@ func (l *Log) prepareStep() (bool, error) {
 	}
 	return true, l.fillStep(due - filled)
 }
+
+// PrepareMore makes one step of the segments that Options ask to have ready beyond what Prepare makes,
+// and tells whether there is more to make. It is for when the log is at rest: a burst then finds them,
+// and needs no zeros of its own. Space that only they would take is left free.
+func (l *Log) PrepareMore() (bool, error) {
+	l.prepareMu.Lock()
+	defer l.prepareMu.Unlock()
+	if err := l.failed(); err != nil {
+		return false, err
+	}
+	if l.segmentsReady <= 1 || len(l.prepared) >= l.segmentsReady {
+		return false, nil
+	}
+	if free, err := l.fs.FreeBytes(); err == nil && free < leaveFree*uint64(l.segmentBytes) {
+		return false, nil
+	}
+	err := l.fillStep(prepareStepBytesMax)
+	if errors.Is(err, ErrDiskFull) {
+		return false, nil
+	}
+	return err == nil, l.fail(err)
+}
+
+// leaveFree is how many segments have room on a disk that PrepareMore still takes from.
+const leaveFree = 8
 
 // prepareDue returns how much of the next segment should be there by now.
 func (l *Log) prepareDue() int64 {

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"strings"
 	"testing"
 
 	"rejoin/server/journal"
@@ -64,4 +65,64 @@ func TestARollFinishesWhatPrepareHasBegun(t *testing.T) {
 func (x *fixture) appendOne() int64 {
 	x.append(1, 100_000)
 	return int64(len(x.frames[len(x.frames)-1].Bytes))
+}
+
+// Segments beyond the next are made at rest, as many as were asked for, and a burst uses them without
+// making one: until they are used up, Prepare has nothing to do.
+func TestPrepareMoreMakesSegmentsForABurst(t *testing.T) {
+	const segment, ready = 1 << 20, 4
+	x := &fixture{TB: t, fs: faultfs.New()}
+	x.opts = options(x.fs)
+	x.opts.SegmentBytes, x.opts.SegmentsReady = segment, ready
+	x.reopen()
+	whole := func() (n int) {
+		names, err := x.fs.List(dir)
+		x.must(err)
+		for _, name := range names {
+			if b, err := x.fs.ReadFile(dir + "/" + name); err == nil && strings.HasPrefix(name, "next") && len(b) == segment {
+				n++
+			}
+		}
+		return n
+	}
+	for more := true; more; {
+		var err error
+		more, err = x.log.PrepareMore()
+		x.must(err)
+	}
+	if got := whole(); got != ready {
+		t.Fatalf("%d segments are ready, want %d", got, ready)
+	}
+	for used := ready - 1; used >= 1; used-- {
+		for whole() > used {
+			x.appendOne()
+			x.must(x.log.Prepare())
+		}
+		if got := whole(); got != used {
+			t.Fatalf("%d segments are ready after a roll, want %d", got, used)
+		}
+	}
+	x.sync()
+	x.crash()
+	x.wantHeld(1, uint64(len(x.frames)))
+	if more, err := x.log.PrepareMore(); err != nil || !more {
+		t.Errorf("nothing is made ready after a start: %v, %v", more, err)
+	}
+}
+
+// A disk with little room is left to the log: nothing is made ready beyond the next segment.
+func TestPrepareMoreLeavesRoom(t *testing.T) {
+	x := &fixture{TB: t, fs: faultfs.New()}
+	x.opts = options(x.fs)
+	x.opts.SegmentBytes, x.opts.SegmentsReady = 1<<20, 64
+	x.reopen()
+	x.fs.CapacityBytes = 16 << 20
+	for more := true; more; {
+		var err error
+		more, err = x.log.PrepareMore()
+		x.must(err)
+	}
+	if free, err := x.fs.FreeBytes(); err != nil || free < 7<<20 {
+		t.Errorf("%d bytes are left of 16 MiB, %v", free, err)
+	}
 }
