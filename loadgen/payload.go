@@ -166,13 +166,21 @@ type Payload struct {
 // NewPayload makes the payload of one producer.
 func (p *PayloadPool) NewPayload(producer int) *Payload {
 	o := p.options
+	flat, most := make([]byte, o.BatchMessages*o.MessageBytesMax), o.MessageBytesMax
+	places := make([][]byte, o.BatchMessages)
+	for i := range places {
+		places[i] = flat[i*most : (i+1)*most : (i+1)*most]
+	}
+	return p.newPayloadIn(producer, places)
+}
+
+// newPayloadIn is NewPayload with the memory for each message, all of the greatest size.
+func (p *PayloadPool) newPayloadIn(producer int, places [][]byte) *Payload {
+	o := p.options
 	payload := &Payload{pool: p, batch: Batch{Producer: producer, Messages: make([][]byte, o.BatchMessages)}}
 	payload.sizes = newDrawer(o.Sizes, o.ZipfExponent, uint64(o.MessageBytesMax-o.MessageBytes)+1, &payload.random)
 	payload.keys = newDrawer(o.KeyDistribution, o.ZipfExponent, uint64(max(o.Keys, 1)), &payload.random)
-	most := o.MessageBytesMax
-	flat := make([]byte, o.BatchMessages*most)
-	for i := range payload.batch.Messages {
-		m := flat[i*most : (i+1)*most : (i+1)*most]
+	for i, m := range places {
 		binary.LittleEndian.PutUint32(m, messageMagic)
 		binary.LittleEndian.PutUint16(m[4:], uint16(i))
 		binary.LittleEndian.PutUint16(m[6:], uint16(o.BatchMessages))
@@ -182,6 +190,9 @@ func (p *PayloadPool) NewPayload(producer int) *Payload {
 	}
 	return payload
 }
+
+// fixed tells whether all messages have one size.
+func (p *PayloadPool) fixed() bool { return p.options.MessageBytes == p.options.MessageBytesMax }
 
 // Fill makes the batch of a sequence number. It is the same for the same seed, producer and
 // sequence, and valid until the next Fill.

@@ -98,10 +98,9 @@ func (r *run) open(ctx context.Context) error {
 func (r *run) openProducer(ctx context.Context, i int, pool *PayloadPool) error {
 	o := r.options
 	p := &producerLoop{
-		payload: pool.NewPayload(i),
-		roster:  newRoster(len(o.Target.Addresses()), o.FirstAddress, o.Seed^uint64(i)*0xa0761d6478bd642f),
-		live:    &o.Live.producers[i],
-		base:    o.Base, budget: o.Budget, drain: o.DrainBudget, closed: o.ClosedLoop,
+		roster: newRoster(len(o.Target.Addresses()), o.FirstAddress, o.Seed^uint64(i)*0xa0761d6478bd642f),
+		live:   &o.Live.producers[i],
+		base:   o.Base, budget: o.Budget, drain: o.DrainBudget, closed: o.ClosedLoop,
 	}
 	p.schedule = o.timetable().Schedule(i)
 	r.loops = append(r.loops, p)
@@ -118,6 +117,11 @@ func (r *run) openProducer(ctx context.Context, i int, pool *PayloadPool) error 
 	r.outcome.Ledgers = append(r.outcome.Ledgers, path)
 	p.client, err = o.Target.OpenProducer(ctx, ProducerOptions{Producer: i, Seed: o.Seed,
 		BatchMessages: o.BatchMessages, MessageBytes: o.payload().MessageBytesMax})
+	if placer, ok := p.client.(Placer); ok && pool.fixed() {
+		p.payload = pool.newPayloadIn(i, placer.Places())
+	} else {
+		p.payload = pool.NewPayload(i)
+	}
 	return err
 }
 

@@ -90,6 +90,14 @@ type Producer interface {
 	Close() error
 }
 
+// Placer is a Producer that has places of its own for the messages of a batch, in what it sends: where all
+// messages have one size they are made there, and need not be copied.
+type Placer interface {
+	// Places are as many as ProducerOptions.BatchMessages, each ProducerOptions.MessageBytes long. They are the
+	// caller's to write to, but not during Try.
+	Places() [][]byte
+}
+
 // Attempt is one try of one batch.
 type Attempt struct {
 	Address  int       // index into Addresses

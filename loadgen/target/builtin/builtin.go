@@ -160,6 +160,7 @@ func (t *Target) OpenProducer(_ context.Context, o loadgen.ProducerOptions) (loa
 			o.BatchMessages, body, wire.MessagesMax, wire.BodyBytesMax)
 	}
 	p := &producer{target: t, frame: make([]byte, wire.HeaderBytes, wire.HeaderBytes+body)}
+	p.lay(o.BatchMessages, o.MessageBytes)
 	var id [16]byte
 	rand.Read(id[:])
 	id[0] |= 1 // not all zero

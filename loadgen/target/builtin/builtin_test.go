@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -366,4 +367,53 @@ func TestEncodeAllocatesNothing(t *testing.T) {
 	if got > 0 {
 		t.Errorf("encoding a batch allocates %.0f times, want 0", got)
 	}
+}
+
+// Messages that were made in the producer's places leave as they are there; a batch that has only some of
+// them, or others, leaves as it is too.
+func TestMessagesMadeInPlace(t *testing.T) {
+	s := startStub(t)
+	p, err := s.OpenProducer(t.Context(), loadgen.ProducerOptions{BatchMessages: 3, MessageBytes: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	if r := p.Register(0, soon()); r.Outcome != loadgen.TryAcked {
+		t.Fatalf("register: %v", r.Err)
+	}
+	places := p.(loadgen.Placer).Places()
+	if len(places) != 3 || len(places[0]) != 50 {
+		t.Fatalf("%d places", len(places))
+	}
+	request := uint64(0)
+	send := func(messages ...[]byte) {
+		t.Helper()
+		var want []byte
+		for _, m := range messages {
+			want = wire.AppendMessage(want, wire.Message{Payload: m})
+		}
+		request++
+		if r := p.Try(loadgen.Attempt{Request: request, Batch: &loadgen.Batch{Sequence: request, Messages: messages}, Deadline: soon()}); r.Outcome != loadgen.TryAcked {
+			t.Fatalf("batch %d: %v", request, r.Err)
+		}
+		s.log.mu.Lock()
+		defer s.log.mu.Unlock()
+		if got := s.log.frames[len(s.log.frames)-1][wire.HeaderBytes:]; !bytes.Equal(got, want) {
+			t.Errorf("batch %d: the server got %q, want %q", request, got, want)
+		}
+	}
+	fill := func(first byte) {
+		for i, m := range places {
+			for k := range m {
+				m[k] = first + byte(i)
+			}
+		}
+	}
+	fill('a')
+	send(places...)
+	fill('k')
+	send(places...)
+	send(places[2], []byte("another"), places[0][:20])
+	fill('u')
+	send(places...)
 }

@@ -29,6 +29,36 @@ type producer struct {
 	frame   []byte
 	frameOf identity
 	header  frameHeader
+
+	// places are where the messages of a batch lie in frame when all have the greatest size; whole is
+	// that frame, its messages' prefixes drawn. nil when a batch of another shape has been there.
+	places [][]byte
+	whole  []byte
+}
+
+// lay draws a frame of messages that have one size.
+func (p *producer) lay(messages, bytes int) {
+	p.whole = p.frame[:wire.HeaderBytes]
+	for range messages {
+		p.whole = wire.AppendMessage(p.whole, wire.Message{Payload: make([]byte, bytes)})
+		p.places = append(p.places, p.whole[len(p.whole)-bytes:len(p.whole):len(p.whole)])
+	}
+}
+
+// Places implements loadgen.Placer.
+func (p *producer) Places() [][]byte { return p.places }
+
+// inPlace tells whether a batch's messages lie in the frame already.
+func (p *producer) inPlace(messages [][]byte) bool {
+	if len(messages) != len(p.places) {
+		return false
+	}
+	for i, m := range messages {
+		if len(m) != len(p.places[i]) || len(m) == 0 || &m[0] != &p.places[i][0] {
+			return false
+		}
+	}
+	return true
 }
 
 // identity is what a frame was encoded from. A retry sends the same bytes.
@@ -103,9 +133,16 @@ func (p *producer) encode(a loadgen.Attempt) {
 	if of == p.frameOf {
 		return
 	}
-	p.frame = p.frame[:wire.HeaderBytes]
-	for _, m := range a.Batch.Messages {
-		p.frame = wire.AppendMessage(p.frame, wire.Message{Payload: m})
+	if p.inPlace(a.Batch.Messages) {
+		p.frame = p.whole
+	} else {
+		if p.places != nil { // they are not written over: the messages may lie there otherwise
+			p.places, p.frame = nil, make([]byte, wire.HeaderBytes, cap(p.whole))
+		}
+		p.frame = p.frame[:wire.HeaderBytes]
+		for _, m := range a.Batch.Messages {
+			p.frame = wire.AppendMessage(p.frame, wire.Message{Payload: m})
+		}
 	}
 	wire.SealRequest(p.frame, p.client, p.session, a.Request, uint32(len(a.Batch.Messages)))
 	header, err := wire.ParseHeader(p.frame)
