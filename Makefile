@@ -76,6 +76,24 @@ ab: build ## compare the working tree with a revision: make ab REV=main; eight i
 	@test -n "$(REV)" || { echo "name a revision: make ab REV=HEAD, or a branch or commit"; exit 2; }
 	$(BENCH) ab '$(REV)' $(ARGS)
 
+# Whoever changes what a batch passes through takes the profile anew; the pairs that follow show what it is worth. No verdict stops them: a run
+# that is no evidence is refused by the comparison.
+PGO_PAIR := run saturate --profile none
+
+.PHONY: pgo
+pgo: ## profile scenario saturate into cmd/bench/default.pgo; compare builds without and with it by PAIRS=4 pairs of runs; about ten minutes
+	@mkdir -p bin
+	rm -rf bin/pgo
+	go build -pgo=off -buildvcs=auto -o bin/bench-pgo-off ./cmd/bench
+	bin/bench-pgo-off --results bin/pgo/profile run saturate
+	go tool pprof -proto -output=cmd/bench/default.pgo bin/pgo/profile/2*/profiles/*-cpu-steady.pb.gz
+	$(GOBUILD) $(BENCH) ./cmd/bench
+	@for pair in $$(seq $(or $(PAIRS),4)); do \
+		bin/bench-pgo-off --results bin/pgo/off $(PGO_PAIR) || true; \
+		$(BENCH) --results bin/pgo/on $(PGO_PAIR) || true; \
+	done
+	$(BENCH) --results bin/pgo compare --force --a 'bin/pgo/off/2*' --b 'bin/pgo/on/2*'
+
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal
 

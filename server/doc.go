@@ -5,7 +5,7 @@
 //
 // Run starts them and waits for them. g is one group (one partition of one topic).
 //
-//	clock        each 10 ms               -> tick, latest only        -> inbox of every g
+//	clock        each 10 ms               -> tick, at most one waits  -> inbox of every g
 //	loop g       what turns have left     -> partition.Handle         -> peers, disk queue of g, clients
 //	flusher g    disk queue of g          -> Disk.Perform             -> inbox of g
 //	preparer g   what was written         -> journal.Prepare          -> the next segment, as far as it is due

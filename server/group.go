@@ -27,8 +27,7 @@ type group struct {
 	changed bool                 // the turn's: role or state has changed since the last snapshot
 
 	inbox   *inbox
-	ticks   chan struct{} // one slot: a loop that is late is not chased by old ticks
-	ticking atomic.Bool   // nor is a turn: a tick waits in the inbox
+	ticking atomic.Bool // a tick waits in the inbox: who is late is not chased by more
 	jobs    jobQueue
 	prepare chan struct{} // one slot: the next segment may be wanted
 	served  chan uint64   // first ops of what was sent unchecked, for the scrub; what does not fit is not looked at
@@ -50,7 +49,7 @@ type snapshot struct {
 
 func newGroup(n *node, number uint32, topic TopicConfig, index int) *group {
 	g := &group{node: n, number: number, topic: topic, index: index,
-		ticks: make(chan struct{}, 1), prepare: make(chan struct{}, 1), served: make(chan uint64, servedOps)}
+		prepare: make(chan struct{}, 1), served: make(chan uint64, servedOps)}
 	g.inbox = newInbox(g.handle)
 	g.jobs.wake = make(chan struct{}, 1)
 	g.clients.waiting = map[uint64]*waiter{}
@@ -70,7 +69,14 @@ func (g *group) postDone(in vsr.Input) {
 	g.postInput(in)
 }
 
-// loop ticks, and handles what the turns of others have left.
+// tick lets 10 ms pass. It does not wait.
+func (g *group) tick() {
+	if !g.ticking.Swap(true) {
+		g.inbox.postNow(item{in: vsr.Input{Kind: vsr.InTick}})
+	}
+}
+
+// loop handles what the turns of others have left.
 func (g *group) loop(ctx context.Context) {
 	g.inbox.begin()
 	for {
@@ -78,10 +84,6 @@ func (g *group) loop(ctx context.Context) {
 		case <-ctx.Done():
 			g.drain()
 			return
-		case <-g.ticks:
-			if !g.ticking.Swap(true) {
-				g.postInput(vsr.Input{Kind: vsr.InTick})
-			}
 		case <-g.inbox.wake:
 			g.inbox.run()
 		}

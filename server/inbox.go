@@ -58,6 +58,17 @@ func (b *inbox) post(it item) bool {
 	for len(b.items) >= inboxItems && b.taken && !b.closed {
 		b.room.Wait()
 	}
+	return b.put(it)
+}
+
+// postNow is post without the wait: for who has the turn, and for what is bounded by itself.
+func (b *inbox) postNow(it item) bool {
+	b.mu.Lock()
+	return b.put(it)
+}
+
+// put is called with mu held, and lets go of it.
+func (b *inbox) put(it item) bool {
 	if b.closed {
 		b.mu.Unlock()
 		it.release()
@@ -71,13 +82,6 @@ func (b *inbox) post(it item) bool {
 		b.turn(turnItems)
 	}
 	return true
-}
-
-// postOwn is post for who has the turn: it never waits and handles nothing.
-func (b *inbox) postOwn(it item) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.items = append(b.items, it)
 }
 
 // run takes the turn when there is something left to do, and handles it to the end. The loop calls it.

@@ -14,7 +14,7 @@ func numbered(n uint64) item { return item{in: vsr.Input{Kind: vsr.InInstalled, 
 // TestInboxOneAtATimeInOrder lets many post at once: no two inputs are handled at the same time, each
 // once, and those of one poster in their order.
 func TestInboxOneAtATimeInOrder(t *testing.T) {
-	const posters, each = 8, 5000
+	const posters, each = 8, 1000
 	var busy atomic.Int32
 	var next [posters]uint64
 	b := newInbox(func(it *item) {
@@ -68,7 +68,7 @@ func TestInboxTurnIsShort(t *testing.T) {
 	b = newInbox(func(it *item) {
 		handled++
 		if it.in.Token > 0 {
-			b.postOwn(numbered(it.in.Token - 1))
+			b.postNow(numbered(it.in.Token - 1))
 		}
 	})
 	b.begin()

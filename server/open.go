@@ -66,7 +66,7 @@ func (n *node) clock(ctx context.Context) {
 			return
 		case <-t.C:
 			for _, g := range n.groups {
-				wakeUp(g.ticks)
+				g.tick()
 			}
 		}
 	}

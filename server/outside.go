@@ -100,7 +100,7 @@ func (g *group) Serve(c partition.Chunk) {
 }
 
 // later posts to the own inbox from a turn, which must not wait for room there.
-func (g *group) later(in vsr.Input) { g.inbox.postOwn(item{in: in}) }
+func (g *group) later(in vsr.Input) { g.inbox.postNow(item{in: in}) }
 
 // Work queues a job for the flusher.
 func (g *group) Work(j partition.Job) { g.jobs.put(j) }
