@@ -88,7 +88,7 @@ func TestBatchAllocations(t *testing.T) {
 	c.config.Limits.SegmentBytes = 64 << 20
 	c.start(0, 1, 2)
 	perBatch := func(client *rawClient) (count, bytes uint64) {
-		const batches, rounds = 300, 5
+		const batches, rounds = 200, 3
 		counts, sizes := make([]uint64, rounds), make([]uint64, rounds)
 		for round := range rounds { // another test's goroutine, or a collection, may fall into one of them
 			var before, after runtime.MemStats
