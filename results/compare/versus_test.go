@@ -134,6 +134,29 @@ func TestPromisesStandBesideFigures(t *testing.T) {
 	}
 }
 
+// However many systems stand side by side, each promise keeps to its column.
+func TestPromisesKeepToTheirColumns(t *testing.T) {
+	var entries []Entry
+	for i, name := range []string{"builtin", "nats", "nats:always", "kafka", "kafka:flush"} {
+		r := systemRun(name, i, results.Pass, 1_000_000, 10)
+		r.Run.Asked.Guarantee = "a-promise-with-a-word-that-no-column-holds and (flush.messages=1: acknowledgement)"
+		entries = append(entries, Entry{Target: name, Runs: []Run{r}})
+	}
+	v, err := CompareSystems("quick", 1, entries, time.Unix(100, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := v.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(text.String(), "\n") {
+		if n := len([]rune(line)); n > versusLabelColumns+5*(versusColumnsLeast+versusBetweenColumn) {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+}
+
 func TestMarkdownTakesForeignText(t *testing.T) {
 	v := twoSystems(t)
 	v.Contenders[1].Guarantee = "a | b\n<script>"

@@ -161,6 +161,7 @@ func (v *Versus) HowToRead() []string {
 	return []string{
 		"The systems do not promise the same. Each column carries its promise; a number is worth what was promised for it.",
 		"A figure is the median over runs, of recovery over kills. × is against the first column. One machine, runs in turn: only such ratios mean something, and nothing below 15 %.",
+		"A batch counts in the phase in which it was due, with the time that it waited behind others: a system that is still working off an outage shows that in its steady phase, too. Latency without faults: bench versus steady.",
 		"A gap is the longest time without any acknowledgement around a kill. Replicas current: from the restart of a killed node until it holds what was committed 200 ms before.",
 		"A SIGKILL leaves the page cache alone: a system that acknowledges before it syncs loses nothing here, and may in a power cut.",
 		"Settings of each system, why, and how to change them: docs/fairness.md. Corrections are welcome.",

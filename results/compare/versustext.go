@@ -21,7 +21,7 @@ func (v *Versus) WriteText(out io.Writer) error {
 	t := v.Table()
 	width := (columnsMax-versusLabelColumns)/max(len(t.Systems), 1) - versusBetweenColumn
 	width = min(max(width, versusColumnsLeast), versusColumnsMost)
-	fmt.Fprintf(w, "Scenario %s, runs in the order %s\n\n", v.Scenario, wrap(v.orderText(), "  ", columnsMax))
+	fmt.Fprintf(w, "%s\n\n", wrap(fmt.Sprintf("Scenario %s, runs in the order %s", v.Scenario, v.orderText()), "  ", columnsMax))
 	v.writeHeads(w, t.Systems, width)
 	for _, s := range t.Sections {
 		fmt.Fprintf(w, "\n%s\n", s.Title)
@@ -48,9 +48,10 @@ func (v *Versus) writeHeads(w io.Writer, systems []VersusColumn, width int) {
 	var heads [][]string
 	tallest := 0
 	for _, s := range systems {
-		lines := []string{s.Target}
-		lines = append(lines, strings.Split(wrap(s.Promise, "", width), "\n")...)
-		lines = append(lines, "("+s.Runs+")")
+		var lines []string
+		for _, text := range []string{s.Target, s.Promise, "(" + s.Runs + ")"} {
+			lines = append(lines, strings.Split(wrap(breakWords(text, width), "", width), "\n")...)
+		}
 		heads = append(heads, lines)
 		tallest = max(tallest, len(lines))
 	}
@@ -65,6 +66,19 @@ func (v *Versus) writeHeads(w io.Writer, systems []VersusColumn, width int) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
+}
+
+// breakWords cuts words that are longer than a column.
+func breakWords(text string, width int) string {
+	var words []string
+	for _, word := range strings.Fields(text) {
+		for letters := []rune(word); len(letters) > 0; {
+			n := min(len(letters), width)
+			words = append(words, string(letters[:n]))
+			letters = letters[n:]
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func padLeft(s string, width int) string {
