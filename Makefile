@@ -31,6 +31,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go vet ./...
 	go test -run '^($(LONG))$$' ./server/sim/...
 	@test -x bin/peers/nats-server || echo "bin/peers/nats-server is not there (make peers): the tests against real NATS servers are skipped"
+	@test -d bin/peers/kafka/libs || echo "bin/peers/kafka is not there (make peers): the test against real Kafka brokers is skipped"
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
