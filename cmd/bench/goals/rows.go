@@ -21,7 +21,9 @@ type Row struct {
 const (
 	wantsLargeLog   = "a log of 20 GiB is not written by this command: it takes 60 GiB of disk on three nodes and longer than all other rows together"
 	wantsPartitions = "the load generator drives one partition of a topic"
-	wantsRaft       = "hashicorp/raft with raft-wal is no part of this module; its 2,202 batches/s of another day are no figure of this one"
+	// A write of 27 KB into a folio of half a MiB counts as half a MiB there: 15 times the payload on a kernel with large folios.
+	wantsDeviceBytes = "write_bytes of /proc/PID/io counts whole folios of the page cache, not what reaches the device"
+	wantsRaft        = "hashicorp/raft with raft-wal is no part of this module; its 2,202 batches/s of another day are no figure of this one"
 )
 
 // Rows are all goals, in the order of the table.
@@ -80,8 +82,7 @@ func steadyRows() []Row {
 			Values: func(s Sample) []float64 {
 				return ratio(cpuOf(s, results.RolePrimary)+2*cpuOf(s, results.RoleBackup), shapeOf(s, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch + 2*backupCPU(l) }))
 			}},
-		{Figure: "device bytes to 3 x payload bytes, without zero-filling", Series: SeriesSteady, Floor: 2.2, Goal: 1.7, LowerIsBetter: true, Values: deviceBytes,
-			Note: "zero-filling is taken as one byte for each byte of the log, which it is over a segment or more"},
+		{Figure: "device bytes to 3 x payload bytes, without zero-filling", Floor: 2.2, Goal: 1.7, LowerIsBetter: true, Missing: wantsDeviceBytes},
 	}
 }
 

@@ -44,22 +44,6 @@ func allocations(role string) func(Sample) []float64 {
 	}
 }
 
-const (
-	nodes        = 3
-	payloadBytes = 256
-)
-
-// deviceBytes takes the zeros that a byte of the log was written over off what three nodes sent to storage, and divides by three times the payload.
-func deviceBytes(s Sample) []float64 {
-	written, messages := s.Summary.Cost.NodesWrittenBytes, float64(s.Summary.Cost.AckedMessages)
-	if written == nil || messages == 0 || s.Summary.BatchesPerS == 0 {
-		return nil
-	}
-	batches := s.Summary.BatchesPerS * float64(s.Summary.MeasuredNs) / 1e9
-	zeros := nodes * batches * float64(s.Summary.FrameBytes)
-	return ratio(float64(*written)-zeros, nodes*messages*payloadBytes)
-}
-
 // catchUp are the bandwidths of all transfers.
 func catchUp(s Sample) (all []float64) {
 	if s.Disk == nil || s.Loopback == nil {
