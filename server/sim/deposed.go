@@ -62,9 +62,21 @@ func (x *nemesis) choke() {
 	if lead == noNode || x.w.setup.replicas == 1 {
 		return
 	}
-	n, until := x.w.nodes[lead], x.w.now+deposedNs
+	n := x.w.nodes[lead]
+	x.once(x.w.now+second, func() bool { return x.w.leader() == lead && n.soonRolls() }, func() { x.chokeNow(n) })
+}
+
+// soonRolls tells whether the last file of ops has room for one or two more, so that others need a new file.
+func (n *node) soonRolls() bool {
+	f := n.find(n.seen.written)
+	left, size := n.w.setup.segmentBytes-f.at-int64(len(f.bytes)), int64(len(f.bytes))
+	return size > 0 && left >= size && left <= 3*size
+}
+
+func (x *nemesis) chokeNow(n *node) {
+	lead, until := n.id, x.w.now+deposedNs
 	x.cutOff(lead, deposedNs)
-	x.leaveRoom(n, x.rng.between(0, x.w.setup.segmentBytes), deposedNs)
+	x.leaveRoom(n, 0, deposedNs)
 	x.onceReplaced(until, func() {
 		next := x.w.leader()
 		if next == noNode || next == lead {

@@ -200,12 +200,27 @@ func (s *shadow) trim(start uint64) {
 	}
 }
 
+// staysCut: an op that a cut has dropped, durably, is not back with the next life. What is committed may be, of a
+// chain that took the log's place.
+func (s *shadow) staysCut(p *process, start, end uint64) {
+	for op := start; op <= end && s.cuts == 0; op++ {
+		h, err := p.log().Header(op)
+		if err != nil || s.holds(h.ID()) || op < s.start {
+			continue
+		}
+		if c := p.w.check.at(op); c == nil || *c != h {
+			p.w.fail("S7", "replica %d comes back with op %d (%016x), which it had cut or never had", p.n.id, op, h.Sum)
+		}
+	}
+}
+
 // recovered takes over what a new life found, and holds it against what the last one had promised.
 func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	w, id := p.w, p.n.id
 	if !b.State.Wiped && (b.State.View < s.spoken || b.State.LogView < s.spokenLog) {
 		w.fail("S3", "replica %d comes back with view %d, log_view %d and has spoken for %d, %d", id, b.State.View, b.State.LogView, s.spoken, s.spokenLog)
 	}
+	s.staysCut(p, rec.Start, b.Head.Op)
 	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
 	s.commit, s.cuts = b.Commit.Op, 0
 	s.load(p, rec.Start, b.Head.Op)

@@ -8,16 +8,16 @@ import (
 // foundBy is a seed that finds each mistake. When a change of the draws makes it one like any other, the
 // search goes on from there.
 var foundBy = map[string]uint64{
-	"InstallBelowHeardCommit": 203,
-	"OfferGateByView":         13,
-	"RepairNeverFinal":        51,
-	"HollowHead":              3,
-	"LeadAfterRestart":        7,
-	"KeepTailAboveAdopted":    20,
-	"LogViewAtAdoption":       1,
-	"DuplicateStartViewCuts":  5,
-	"ForgottenEndIsReached":   43,
-	"FrameViewIsSender":       320,
+	"InstallBelowHeardCommit": 51,
+	"OfferGateByView":         10,
+	"RepairNeverFinal":        5,
+	"HollowHead":              5,
+	"LeadAfterRestart":        8,
+	"KeepTailAboveAdopted":    26,
+	"LogViewAtAdoption":       12,
+	"DuplicateStartViewCuts":  1,
+	"ForgottenEndIsReached":   33,
+	"FrameViewIsSender":       182,
 }
 
 // searched bounds how many seeds may have to be played.
