@@ -99,7 +99,7 @@ func (b *inbox) run() {
 // begin gives the turn, which was taken from the start, to whoever posts next.
 func (b *inbox) begin() { b.turn(inboxItems) }
 
-// turn handles about so many of what waits and gives the turn back. The caller has it.
+// turn handles at most so many of what waits and gives the turn back. The caller has it.
 func (b *inbox) turn(most int) {
 	for {
 		b.mu.Lock()
@@ -113,16 +113,17 @@ func (b *inbox) turn(most int) {
 			}
 			return
 		}
-		batch := b.items
-		b.items = b.spare[:0]
+		items := b.items
+		batch := items[:min(most, len(items))]
+		b.items = append(b.spare[:0], items[len(batch):]...)
 		b.room.Broadcast()
 		b.mu.Unlock()
 		for i := range batch {
 			b.handle(&batch[i])
 		}
 		most -= len(batch)
-		clear(batch)
-		b.spare = batch[:0] // the turn's, like handle
+		clear(items)
+		b.spare = items[:0] // the turn's, like handle
 	}
 }
 

@@ -87,6 +87,35 @@ func TestInboxTurnIsShort(t *testing.T) {
 	}
 }
 
+// TestInboxTurnIsShortWithMuchWaiting: what waits at once is no more the poster's work than what comes one by one.
+func TestInboxTurnIsShortWithMuchWaiting(t *testing.T) {
+	const waiting = 10 * turnItems
+	var order []uint64
+	var b *inbox
+	b = newInbox(func(it *item) {
+		order = append(order, it.in.Token)
+		if it.in.Token == 0 {
+			for n := range uint64(waiting) {
+				b.postNow(numbered(n + 1))
+			}
+		}
+	})
+	b.begin()
+	b.post(numbered(0))
+	if len(order) != turnItems {
+		t.Errorf("the poster handled %d inputs, want %d", len(order), turnItems)
+	}
+	b.run()
+	for n, got := range order {
+		if got != uint64(n) {
+			t.Fatalf("input %d was handled as number %d", got, n)
+		}
+	}
+	if want := waiting + 1; len(order) != want {
+		t.Errorf("%d inputs were handled in all, want %d", len(order), want)
+	}
+}
+
 // TestInboxHoldsBack fills it: a further poster waits until something was taken.
 func TestInboxHoldsBack(t *testing.T) {
 	handled := 0
