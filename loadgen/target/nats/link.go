@@ -24,6 +24,7 @@ type link struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	stream  jetstream.Stream // made when it is needed
+	ended   chan struct{}    // closed when the connection is
 }
 
 // open connects unless there is a connection; ok is false where the try ends here.
@@ -50,9 +51,9 @@ func (l *link) open(deadline time.Time) (result loadgen.TryResult, ok bool) {
 }
 
 func (l *link) connect(deadline time.Time) error {
-	dialer := &dialer{deadline: deadline}
+	dialer, ended := &dialer{deadline: deadline}, make(chan struct{})
 	nc, err := nats.Connect("nats://"+l.address, nats.NoReconnect(), nats.SetCustomDialer(dialer), nats.Timeout(time.Until(deadline)),
-		nats.Name("rejoin"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // which would else be printed; calls return it, too
+		nats.Name("rejoin"), nats.ClosedHandler(func(*nats.Conn) { close(ended) }), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // which would else be printed; calls return it, too
 	if err != nil {
 		if dialer.err != nil {
 			return dialer.err // the library says "no servers" of a refusal
@@ -64,7 +65,7 @@ func (l *link) connect(deadline time.Time) error {
 		nc.Close()
 		return err
 	}
-	l.raw, l.nc, l.js = dialer.conn, nc, js
+	l.raw, l.nc, l.js, l.ended = dialer.conn, nc, js, ended
 	return nil
 }
 

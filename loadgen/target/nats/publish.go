@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
@@ -59,7 +60,8 @@ func (p *producer) find(ctx context.Context, l *link, a loadgen.Attempt) loadgen
 	return loadgen.Acked(m.Sequence - uint64(len(p.messages)))
 }
 
-// async publishes the messages of a batch without waiting between them, and then awaits the acknowledgement of each.
+// async publishes the messages of a batch without waiting between them, and then awaits the acknowledgement of each. With no reconnecting the library
+// leaves the futures of a connection that ends unanswered, so its end is awaited, too.
 func (p *producer) async(l *link, a loadgen.Attempt) loadgen.TryResult {
 	p.futures = p.futures[:0]
 	for _, m := range p.messages {
@@ -86,6 +88,8 @@ func (p *producer) async(l *link, a loadgen.Attempt) loadgen.TryResult {
 				first = err
 			}
 			refused = refused && failed(err).Outcome == loadgen.TryNotAppended
+		case <-l.ended:
+			return failed(fmt.Errorf("%d of %d messages were acknowledged: %w", acked, len(p.futures), nats.ErrConnectionClosed))
 		case <-timer.C:
 			return loadgen.NotAcked(loadgen.TryUnknown, loadgen.CauseTimeout, fmt.Errorf("%d of %d messages were acknowledged by the deadline", acked, len(p.futures)))
 		}
