@@ -314,7 +314,8 @@ func (l *Log) Border(op uint64) uint64 {
 
 // Keep says what a trim must leave.
 type Keep struct {
-	Bytes      int64  // of the log's end, at least
+	Bytes      int64  // of what is committed, at least
+	Committed  uint64 // the last op that counts towards Bytes: what is above may yet be cut
 	From       uint64 // ops from here on: what a start or the pipeline needs
 	Lease      uint64 // ops from here on, for a reader that is under way; 0: none
 	LeaseBytes int64  // yet no lease holds more than so many bytes beyond Bytes
@@ -333,7 +334,7 @@ func (l *Log) Expendable(k Keep) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.segments {
-		total += s.end
+		total += s.bytesUpTo(k.Committed)
 	}
 	for _, s := range l.segments[:len(l.segments)-1] {
 		leased := k.Lease > 0 && s.last >= k.Lease && total-s.end <= k.Bytes+k.LeaseBytes

@@ -46,6 +46,18 @@ func (s *segment) entryEnd(i int) int64 {
 	return s.end
 }
 
+// bytesUpTo counts the bytes of the ops up to op, or fewer: those of a segment that reaches beyond op and is
+// not loaded do not count.
+func (s *segment) bytesUpTo(op uint64) int64 {
+	switch {
+	case op >= s.last:
+		return s.end
+	case op < s.first || len(s.entries) == 0:
+		return 0
+	}
+	return s.entryEnd(int(min(op-s.first+1, s.placed)) - 1)
+}
+
 // nextBase is the message offset after the i-th placed op.
 func (s *segment) nextBase(i int) uint64 {
 	if i+1 < len(s.entries) {

@@ -57,7 +57,7 @@ func TestRetainKeepsTheFallback(t *testing.T) {
 	x := segmented(t)
 	retain := func(want uint64) {
 		t.Helper()
-		if _, err := x.log.Trim(x.log.Expendable(journal.Keep{Bytes: 1, From: 40})); err != nil || x.log.Start() != want {
+		if _, err := x.log.Trim(x.log.Expendable(journal.Keep{Bytes: 1, Committed: 40, From: 40})); err != nil || x.log.Start() != want {
 			t.Fatalf("the log begins at op %d, want %d: %v", x.log.Start(), want, err)
 		}
 	}

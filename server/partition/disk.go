@@ -167,7 +167,7 @@ func (d *Disk) checkpoint(log *journal.Log, j *Job, post func(vsr.Input)) error 
 	if !saved || d.options.RetentionBytes == 0 {
 		return err
 	}
-	keep := journal.Keep{Bytes: d.options.RetentionBytes, From: min(j.Keep, j.Table.ID.Op), LeaseBytes: d.options.LeaseBytes}
+	keep := journal.Keep{Bytes: d.options.RetentionBytes, Committed: j.Table.ID.Op, From: min(j.Keep, j.Table.ID.Op), LeaseBytes: d.options.LeaseBytes}
 	if j.Lease != nil {
 		keep.Lease = j.Lease.Load()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rejoin/server/journal/faultfs"
 	"rejoin/server/vsr"
+	"rejoin/server/wire"
 )
 
 // TestTrimUnderCrashes: whatever a power cut leaves of a log that was told to begin behind a hole, it begins
@@ -91,6 +92,29 @@ func TestTrimLeavesALease(t *testing.T) {
 	}
 	if start := f.disk.Log().Start(); start != 3 {
 		t.Errorf("the log begins at op %d, and no checkpoint tells what was below", start)
+	}
+	f.close()
+}
+
+// TestRetentionLeavesCommittedBytes: ops above the checkpoint may yet be cut, and do not make up for what is
+// trimmed.
+func TestRetentionLeavesCommittedBytes(t *testing.T) {
+	f := newFullRig(t, 0)
+	var jobs []Job
+	var ends []vsr.Header
+	for range 8 { // two to a segment
+		jobs = append(jobs, f.job(JobAppend))
+		ends = append(ends, f.last)
+	}
+	f.disk.options.RetentionBytes = 4 * (wire.HeaderBytes + int64(ends[0].BodyBytes))
+	for _, h := range ends[4:6] {
+		jobs = append(jobs, Job{Kind: JobTable, Keep: h.Op, Table: vsr.Table{ID: h.ID(), Offset: h.NextOffset()}})
+	}
+	if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	if start := f.disk.Log().Start(); start != 3 {
+		t.Errorf("the log begins at op %d, op 3 is the first of the four committed ones to keep", start)
 	}
 	f.close()
 }
