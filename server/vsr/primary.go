@@ -21,6 +21,8 @@ type leadership struct {
 	commitAt  uint64 // tick of the last commit, or of the last progress towards one
 	syncedAt  uint64 // tick at which the own log was last synced, or had nothing to sync
 	steppedAt uint64 // tick at which it last stepped down; 0 never
+	barren    uint64 // terms in a row that it gave up at commit barrenAt, for nothing was committed
+	barrenAt  uint64
 	parked    []parked
 	readers   []reader
 }
@@ -43,7 +45,7 @@ func (l *leadership) forget(peer int) {
 
 func (r *Replica) startLeading() {
 	l := &r.lead
-	*l = leadership{leading: true, startHead: r.log.head.Op, commitAt: r.tick, syncedAt: r.tick, steppedAt: l.steppedAt, round: l.round}
+	*l = leadership{leading: true, startHead: r.log.head.Op, commitAt: r.tick, syncedAt: r.tick, steppedAt: l.steppedAt, barren: l.barren, barrenAt: l.barrenAt, round: l.round}
 	for i := range l.heardAt {
 		l.heardAt[i] = r.tick
 	}
@@ -98,13 +100,23 @@ func (r *Replica) tickLead() {
 	switch {
 	case r.answering(r.cfg.SuspectTicks) < r.quorum():
 		r.stepDown("no quorum answers")
-	case r.tick-l.commitAt >= patience && r.refusal() == 0:
+	case r.tick-l.commitAt >= max(patience, min(patience<<min(r.barren(), 8), patienceTicksMax)) && r.refusal() == 0:
+		l.barren, l.barrenAt = r.barren()+1, r.log.commit.Op
 		r.stepDown("no commit, and no backup makes progress")
 	case r.tick-l.syncedAt >= patience && !r.diskFull:
 		r.stepDown("own sync does not return")
 	case r.diskFull && r.spacious() >= r.quorum():
 		r.stepDown("own disk is full")
 	}
+}
+
+// barren counts the terms in a row that this replica gave up at the present commit. Each next one gets twice
+// the time: where no backup can take the adopted log, because an op of it is lost, no view mends that.
+func (r *Replica) barren() uint64 {
+	if r.lead.barrenAt != r.log.commit.Op {
+		return 0
+	}
+	return r.lead.barren
 }
 
 // refusal is why nothing new may be appended whoever leads, or 0: no quorum has space, or the only
