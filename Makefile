@@ -12,6 +12,9 @@ RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server
 # Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
 
+# Tests that run several clusters one after another, by make check too: it runs them under the race detector, and what cannot bear that without.
+RUNS := TestRepeatSumsUp|TestCompareRealRuns|TestClosedLoopOverRetention|TestNodesElsewhere
+
 .PHONY: help build test check vortex bench bench-full primary-rejoin peers versus profile compare ab goals scaling sim mutants clean
 
 help: ## print the targets
@@ -22,7 +25,7 @@ build: ## build bin/bench
 	$(GOBUILD) $(BENCH) ./cmd/bench
 
 test: build ## unit and golden tests, a short simulation, a 30 s run of a real cluster with kills; under 5 minutes
-	go test -skip '^($(LONG)|TestFreshProcesses)$$' ./...
+	go test -skip '^($(LONG)|$(RUNS)|TestFreshProcesses)$$' ./...
 	$(BENCH) --results bin/test-results run cmd/bench/testdata/make-test.yaml
 
 check: ## gofmt, vet, the race detector on the concurrent packages, and the pages in a browser (skipped without chromium)
@@ -36,6 +39,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
 	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun|JSONOutput$$|DocsExamples|SearchRuns|ServedLive|Elsewhere' ./cmd/bench
+	go test -run '^TestNodesElsewhere$$' ./cmd/bench
 	go vet -tags browser ./plots/report/browsertest
 	go test -tags browser -v ./plots/report/browsertest
 	go vet -tags browser ./cmd/bench
