@@ -13,21 +13,26 @@ type aimed struct {
 	marks   int // kills that may follow a mark that is synced while a cut waits
 	removes int // kills that may fall while the files of a log go to which a chain succeeds
 	ends    stream
+	right   stream
+	rights  int // power cuts that may fall right after a cut of a log
 }
 
 // initAimed draws streams of its own, so that the other choices stay as they are.
 func (w *world) initAimed() {
 	d := &w.setup.dangers
 	w.aimed = aimed{rng: newStream(w.seed, "aimed strikes"), disks: newStream(w.seed, "aimed at disks"),
-		readers: newStream(w.seed, "aimed readers"), ends: newStream(w.seed, "aimed ends")}
+		readers: newStream(w.seed, "aimed readers"), ends: newStream(w.seed, "aimed ends"),
+		right: newStream(w.seed, "aimed right after a cut")}
 	if d.kill > 0 {
 		w.aimed.left, w.aimed.marks, w.aimed.removes = 4, 4, 4
 	}
 	if d.powerCut > 0 && w.setup.synced {
 		w.aimed.cuts = 4
 	}
-	if d.rot > 0 {
+	if d.rot > 0 { // and no power fails while the cut of damage is still to be done
 		w.aimed.writes = 4
+	} else if w.aimed.cuts > 0 {
+		w.aimed.rights = 2
 	}
 }
 
@@ -98,6 +103,18 @@ func (w *world) cutDone(p *process) {
 		p.n.end(powered)
 		w.nemesis.restartLater(p.n)
 	})
+}
+
+// cutIsLast lets power fail before one of the next operations of a disk that has just cut its log: what the cut
+// dropped must be gone by itself, and not only once something else is written and synced in its place.
+func (w *world) cutIsLast(p *process) {
+	a := &w.aimed
+	if a.rights == 0 || !w.faulty || p.opsLeft != unlimited || w.nemesis.down() >= w.setup.dangers.downMax || a.right.chance(0.6) {
+		return
+	}
+	a.rights--
+	p.how, p.opsLeft = powered, int(a.right.between(0, 2))
+	w.nemesis.restartWhenDead(p.n)
 }
 
 // justWritten lets an op be damaged that is written and not synced yet, and be read at once. The disk is

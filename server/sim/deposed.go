@@ -1,5 +1,11 @@
 package sim
 
+import (
+	"syscall"
+
+	"rejoin/server/journal/faultfs"
+)
+
 // What may happen to a primary that is replaced and does not know it: it wakes late, its disk has filled with
 // what nobody else has, its last words come when others have gone on.
 
@@ -53,8 +59,8 @@ func (x *nemesis) forgetBeside(lead int, rng stream) {
 	})
 }
 
-// choke cuts the primary off from the others but not from its clients, and fills its disk: what it has stamped
-// is there, and no room for more. When it is replaced it hears of that from backups alone, and learns what was
+// choke cuts the primary off from the others but not from its clients. Once its disk has an op that nobody else
+// has, there is no room for more. When it is replaced it hears of that from backups alone, and learns what was
 // committed in the place of its ops; its disk still has the old ones then. Now the next primary is cut off, so
 // that the view rises once more, and who has no room falls as soon as it has saved that.
 func (x *nemesis) choke() {
@@ -62,21 +68,9 @@ func (x *nemesis) choke() {
 	if lead == noNode || x.w.setup.replicas == 1 {
 		return
 	}
-	n := x.w.nodes[lead]
-	x.once(x.w.now+second, func() bool { return x.w.leader() == lead && n.soonRolls() }, func() { x.chokeNow(n) })
-}
-
-// soonRolls tells whether the last file of ops has room for one or two more, so that others need a new file.
-func (n *node) soonRolls() bool {
-	f := n.find(n.seen.written)
-	left, size := n.w.setup.segmentBytes-f.at-int64(len(f.bytes)), int64(len(f.bytes))
-	return size > 0 && left >= size && left <= 3*size
-}
-
-func (x *nemesis) chokeNow(n *node) {
-	lead, until := n.id, x.w.now+deposedNs
+	n, until := x.w.nodes[lead], x.w.now+deposedNs
 	x.cutOff(lead, deposedNs)
-	x.leaveRoom(n, 0, deposedNs)
+	x.once(until, n.isAloneWithAnOp, func() { x.refuseMore(n, until) })
 	x.onceReplaced(until, func() {
 		next := x.w.leader()
 		if next == noNode || next == lead {
@@ -96,6 +90,30 @@ func (x *nemesis) chokeNow(n *node) {
 			})
 		})
 	})
+}
+
+// isAloneWithAnOp tells whether the disk has an op whose place is empty everywhere else.
+func (n *node) isAloneWithAnOp() bool {
+	for _, o := range n.w.nodes {
+		if o != n && o.seen.head() >= n.seen.written {
+			return false
+		}
+	}
+	return n.life.running()
+}
+
+// refuseMore lets a disk have no room for another op, not even where a file was made long enough for it: a file
+// system that never writes in place needs room for that, too.
+func (x *nemesis) refuseMore(n *node, until int64) {
+	if !x.w.setup.synced && !x.mayLose(n) { // a fence would take what it has acknowledged without a sync
+		return
+	}
+	x.w.note(n.id, "disk full", "")
+	x.w.cover.DiskFull++
+	n.mayFail = true // where several files are written at once
+	n.fs.Inject(faultfs.Fault{Verb: faultfs.VerbWrite, Name: ".seg", Sticky: true, Err: syscall.ENOSPC})
+	fs := n.fs
+	x.w.after(until-x.w.now, fs.Heal) // of everything: nothing tells one fault of a disk from another
 }
 
 // holdsWhatIsNotCommitted tells whether the disk still has something else where the replica knows by now what

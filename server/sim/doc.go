@@ -26,7 +26,7 @@
 // the count, power fails right after a cut, an op is damaged between its write and its sync, a process falls
 // between a mark that is synced and the cut that waits behind it, or while the files go of a log whose place a
 // chain takes. A primary that is replaced and does not know it is asked for the latest, meets a replica that has
-// just lost all it knew, has a disk that its own ops have filled, is heard late.
+// just lost all it knew, has a disk that takes no more ops, is heard late.
 //
 // Messages are lost, come twice, late, out of order, over a link that went down meanwhile; directions
 // are cut, alone or together, or hold everything back for a while; queues of links overflow; bulk is

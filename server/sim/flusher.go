@@ -176,6 +176,7 @@ func (f *flusher) post(in vsr.Input) {
 	switch in.Kind {
 	case vsr.InCutDone:
 		f.p.w.cutDone(f.p)
+		f.p.w.cutIsLast(f.p)
 	case vsr.InWritten:
 		f.p.w.justWritten(f.p, in.ID.Op)
 	}

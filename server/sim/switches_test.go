@@ -16,7 +16,7 @@ var foundBy = map[string]uint64{
 	"KeepTailAboveAdopted":    26,
 	"LogViewAtAdoption":       12,
 	"DuplicateStartViewCuts":  1,
-	"ForgottenEndIsReached":   33,
+	"ForgottenEndIsReached":   71,
 	"FrameViewIsSender":       182,
 }
 
