@@ -22,10 +22,11 @@ func TestOwnWindows(t *testing.T) {
 		captured, err := OwnWindows(ctx, OwnOptions{Dir: dir, NowNs: func() int64 { return int64(time.Since(began)) }, Window: 100 * time.Millisecond})
 		done <- outcome{captured, err}
 	}()
-	await(t, "two windows", func() bool {
+	spent := ownCPU()
+	await(t, "two windows, and CPU time in them", func() bool {
 		burn(20 * time.Millisecond)
 		files, _ := windowFiles(dir) // fails until the folder is there
-		return len(files) >= 2
+		return len(files) >= 2 && ownCPU()-spent >= burntMin
 	})
 	cancel()
 	got := <-done
