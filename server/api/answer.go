@@ -154,7 +154,7 @@ func (p *ClientPlane) partitionOf(t target) (Partition, bool) {
 // handleBroken is called in place of the handler when a head or body did not arrive in form, in
 // size or in time. The connection ends after its answer.
 func (p *ClientPlane) handleBroken(ctx *fasthttp.RequestCtx, err error) {
-	p.takeBack(ctx)
+	p.takeBack(&ctx.Request)
 	if c, ok := ctx.Conn().(*conn); ok {
 		c.linger.Store(true)
 	}

@@ -41,7 +41,7 @@ func (p *ClientPlane) handle(ctx *fasthttp.RequestCtx) {
 func (p *ClientPlane) handlePartition(ctx *fasthttp.RequestCtx, t target) {
 	partition, ok := p.partitionOf(t)
 	if !ok {
-		p.takeBack(ctx)
+		p.takeBack(&ctx.Request)
 		p.answerRefusal(ctx, t, refusedNoPartition, "")
 		return
 	}

@@ -36,7 +36,11 @@ func (p *ClientPlane) headReceived(h *fasthttp.RequestHeader) fasthttp.RequestCo
 		if buffer == nil {
 			return p.bodyLimit(refusedBodyBytesMax)
 		}
-		requestOf(h).SwapBody(buffer.Data()[:0])
+		request := requestOf(h)
+		request.SwapBody(buffer.Data()[:0])
+		if request.MayContinue() {
+			request.SetUserValue(loanName, &loan{p, request})
+		}
 		return p.bodyLimit(wire.FrameBytesMax)
 	case routeSessions:
 		return p.bodyLimit(sessionBytesMax)
@@ -65,8 +69,25 @@ func (p *ClientPlane) take(ctx *fasthttp.RequestCtx) *wire.Buffer {
 }
 
 // takeBack ends a loan whose request came to nothing.
-func (p *ClientPlane) takeBack(ctx *fasthttp.RequestCtx) {
-	if buffer := p.pool.Find(ctx.Request.SwapBody(nil)); buffer != nil {
+func (p *ClientPlane) takeBack(request *fasthttp.Request) {
+	if buffer := p.pool.Find(request.SwapBody(nil)); buffer != nil {
 		buffer.Release(wire.OwnerRequest)
 	}
+}
+
+// loan ends the loan to a request that asked for "100 Continue". Where the client is gone before that
+// can be sent, fasthttp gives the request up and tells neither handler: the buffer would be out for ever,
+// and a few thousand such clients would leave the node none. But what a request holds that has a Close
+// is closed whenever it is let go.
+type loan struct {
+	plane   *ClientPlane
+	request *fasthttp.Request
+}
+
+const loanName = "loan"
+
+// Close takes back what nobody took.
+func (l *loan) Close() error {
+	l.plane.takeBack(l.request)
+	return nil
 }

@@ -109,6 +109,32 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
+// A client that is gone before it can be told to go on takes no buffer with it. The request stands behind
+// a read that waits, so that the server has its head and the reset comes first; start looks at the pool.
+func TestContinueToNobody(t *testing.T) {
+	s := start(t, nil)
+	const clients = 4
+	for range clients {
+		c, err := net.Dial("tcp", s.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait := "GET " + frames + "?wait_ms=300 HTTP/1.1\r\nHost: x\r\n\r\n"
+		text := strings.Replace(string(post(makeFrame(3, 1, payloadOf(5000, 'x')))), "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n", 1)
+		head, _, _ := strings.Cut(text, "\r\n\r\n")
+		if _, err := io.WriteString(c, wait+head+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the read waits", func() bool { return s.Stats().LongPolls > 0 })
+		if err := c.(*net.TCPConn).SetLinger(0); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		eventually(t, "the connection ends", func() bool { return s.Stats().ConnectionsOpen == 0 })
+	}
+	eventually(t, "every buffer is back", func() bool { return s.pool.Free() == s.pool.Stats().Buffers })
+}
+
 // An empty pool refuses before the body is read; the client gets the answer, not a reset.
 func TestEmptyPool(t *testing.T) {
 	s := start(t, nil)
