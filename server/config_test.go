@@ -2,8 +2,12 @@ package server
 
 import (
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -179,5 +183,34 @@ func TestCheckExposure(t *testing.T) {
 	}
 	if err := closed.CheckExposure(0, false, false); err != nil {
 		t.Errorf("loopback: %v", err)
+	}
+}
+
+// TestEveryLimitIsUsed: a setting that is read, validated and printed and that nothing asks for misleads who sets it.
+func TestEveryLimitIsUsed(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, name := range files {
+		if name == "config.go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				used[s.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	for limit := range reflect.TypeFor[Limits]().Fields() {
+		if !used[limit.Name] {
+			t.Errorf("limits.%s has no effect", strings.TrimSuffix(limit.Tag.Get("yaml"), ",omitempty"))
+		}
 	}
 }

@@ -184,7 +184,7 @@ func (n *node) serve(ctx context.Context) error {
 	}
 	var err error
 	n.client, err = api.NewClientPlane(api.ClientOptions{Address: n.config.Nodes[n.id].Listen.Client, Token: n.token, Node: n, Pool: n.pool,
-		ConnectionsMax: n.config.Limits.ClientConnections})
+		ConnectionsMax: n.config.Limits.ClientConnections, BatchBytes: n.config.Limits.BatchBytes, BatchMessages: n.config.Limits.BatchMessages})
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,8 @@ func (g *group) damaged(err error) {
 // Serve sends a chunk of committed ops from the segment files.
 func (g *group) Serve(c partition.Chunk) {
 	last := c.From - 1
-	limit, to := int64(partition.RepairChunkBytes), min(c.To, c.From+partition.RepairChunkOps-1)
+	limits := &g.node.config.Limits
+	limit, to := limits.RepairChunkBytes, min(c.To, c.From+uint64(limits.RepairChunkOps)-1)
 	if c.Transfer {
 		limit, to = partition.TransferChunkBytes, c.To
 	}

@@ -188,6 +188,8 @@ func (s Scenario) validatePayload() error {
 	switch {
 	case s.PayloadBytes < payloadBytesMin || s.PayloadBytes > payloadBytesMax:
 		return refuseField("payload_bytes", "%d; pass %d to %d: a payload says whose it is", s.PayloadBytes, payloadBytesMin, payloadBytesMax)
+	case s.Cluster.BatchMessages > 0 && s.BatchMessages > s.Cluster.BatchMessages:
+		return refuseField("batch_messages", "%d; cluster.batch_messages lets a node take %d at most", s.BatchMessages, s.Cluster.BatchMessages)
 	case p.BytesMax != 0 && (p.BytesMax < s.PayloadBytes || p.BytesMax > payloadBytesMax):
 		return refuseField("payload.bytes_max", "%d; pass payload_bytes (%d) to %d", p.BytesMax, s.PayloadBytes, payloadBytesMax)
 	case !(p.CompressedShare > 0 && p.CompressedShare <= 1):

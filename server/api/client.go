@@ -20,6 +20,8 @@ type ClientOptions struct {
 	Node    Node
 	Pool    *wire.Pool
 
+	BatchBytes     int           // of a batch's body at most; wire.BodyBytesMax
+	BatchMessages  int           // of a batch at most; wire.MessagesMax
 	ConnectionsMax int           // open at once; 256
 	HeadTimeout    time.Duration // first byte to end of head; 10 s
 	BodyTimeout    time.Duration // end of head to end of body; 10 s
@@ -54,6 +56,12 @@ func (o ClientOptions) withDefaults() ClientOptions {
 	if o.ConnectionsMax == 0 {
 		o.ConnectionsMax = connectionsMaxDefault
 	}
+	if o.BatchBytes == 0 {
+		o.BatchBytes = wire.BodyBytesMax
+	}
+	if o.BatchMessages == 0 {
+		o.BatchMessages = wire.MessagesMax
+	}
 	return o
 }
 
@@ -63,6 +71,8 @@ func (o *ClientOptions) validate() error {
 		return errors.New("client plane: a node and a pool are needed")
 	case o.ConnectionsMax < 1:
 		return fmt.Errorf("client plane: %d connections at most; one is the least", o.ConnectionsMax)
+	case o.BatchBytes < 1 || o.BatchBytes > wire.BodyBytesMax || o.BatchMessages < 1 || o.BatchMessages > wire.MessagesMax:
+		return fmt.Errorf("client plane: batches of %d bytes and %d messages; at most %d and %d are possible", o.BatchBytes, o.BatchMessages, wire.BodyBytesMax, wire.MessagesMax)
 	case min(o.HeadTimeout, o.BodyTimeout, o.WriteTimeout, o.IdleTimeout, o.ShutdownGrace) < 0:
 		return errors.New("client plane: a timeout is negative")
 	}

@@ -177,6 +177,33 @@ func TestOutcomesBecomeAnswers(t *testing.T) {
 	}
 }
 
+// What the cluster file lets a batch have at most.
+func TestBatchLimits(t *testing.T) {
+	frame := func(messages, payload int) []byte {
+		frame := make([]byte, wire.HeaderBytes)
+		for range messages {
+			frame = wire.AppendMessage(frame, wire.Message{Payload: payloadOf(payload, 'x')})
+		}
+		wire.SealRequest(frame, vsr.Client{Hi: 1, Lo: 2}, 3, 1, uint32(messages))
+		return frame
+	}
+	s := start(t, func(o *ClientOptions) { o.BatchBytes, o.BatchMessages = 4096, 10 })
+	for _, c := range []struct{ messages, payload, status int }{
+		{1, 4096 - wire.MessagePrefixBytes, 200}, {1, 4097 - wire.MessagePrefixBytes, 413}, {1, 200_000, 413}, {10, 5, 200}, {11, 5, 413},
+	} {
+		a := s.post(t, frame(c.messages, c.payload))
+		if a.status != c.status || c.status == 413 && (a.json["error"] != "too_large" || a.json["outcome"] != "not_appended") {
+			t.Errorf("%d messages of %d bytes: %d %s", c.messages, c.payload, a.status, a.body)
+		}
+	}
+	for _, o := range []ClientOptions{{BatchBytes: wire.BodyBytesMax + 1}, {BatchBytes: -1}, {BatchMessages: wire.MessagesMax + 1}, {BatchMessages: -1}} {
+		o.Address, o.Node, o.Pool = "127.0.0.1:0", &fakeNode{}, s.pool
+		if _, err := NewClientPlane(o); err == nil {
+			t.Errorf("%d bytes, %d messages were taken", o.BatchBytes, o.BatchMessages)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	s := start(t, nil)
 	good := makeFrame(3, 1, payloadOf(100, 'x'))

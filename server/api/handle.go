@@ -73,6 +73,11 @@ func (p *ClientPlane) append(ctx *fasthttp.RequestCtx, t target, partition Parti
 		p.answerRefusal(ctx, t, refusedHTTP, err.Error())
 		return
 	}
+	if int(header.MessageCount) > p.options.BatchMessages {
+		frame.Release(wire.OwnerRequest)
+		p.answerRefusal(ctx, t, refusedMessages, "")
+		return
+	}
 	frame.Header = header
 	frame.Pass(wire.OwnerRequest, wire.OwnerPartition)
 	result := partition.Append(frame)

@@ -33,10 +33,10 @@ func (p *ClientPlane) judge(h *fasthttp.RequestHeader) (target, *refusal) {
 	if string(h.Method()) != routeMethods[t.route] {
 		return t, refusedMethod
 	}
-	return t, judgeBody(t.route, h)
+	return t, p.judgeBody(t.route, h)
 }
 
-func judgeBody(r route, h *fasthttp.RequestHeader) *refusal {
+func (p *ClientPlane) judgeBody(r route, h *fasthttp.RequestHeader) *refusal {
 	length := h.ContentLength()
 	if encoding := h.Peek(fasthttp.HeaderContentEncoding); len(encoding) > 0 {
 		return refusedCompressed
@@ -48,7 +48,7 @@ func judgeBody(r route, h *fasthttp.RequestHeader) *refusal {
 			return refusedMedia
 		case length < 0:
 			return refusedNoLength
-		case length > wire.FrameBytesMax:
+		case length > wire.HeaderBytes+p.options.BatchBytes:
 			return refusedLarge
 		case length < wire.HeaderBytes:
 			return refusedShort

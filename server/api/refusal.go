@@ -34,7 +34,9 @@ var (
 	refusedMethod = &refusal{fasthttp.StatusMethodNotAllowed, "method_not_allowed",
 		"the call has another method; see the Allow header"}
 	refusedLarge = &refusal{fasthttp.StatusRequestEntityTooLarge, "too_large",
-		"the body is larger than this call takes; a batch is at most 1 MiB"}
+		"the body is larger than this call takes; a batch's at most limits.batch_bytes of the cluster file, which is 1 MiB where it says nothing"}
+	refusedMessages = &refusal{fasthttp.StatusRequestEntityTooLarge, "too_large",
+		"the batch has more messages than limits.batch_messages of the cluster file, which is 10,000 where it says nothing"}
 	refusedMedia = &refusal{fasthttp.StatusUnsupportedMediaType, "unsupported_media_type",
 		"a batch is sent as application/vnd.rejoin.frame, anything else as application/json"}
 	refusedCompressed = &refusal{fasthttp.StatusUnsupportedMediaType, "unsupported_media_type",
