@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -90,6 +91,16 @@ func (c *nodeCommand) Run(env *environment) error {
 		return fmt.Errorf("node %d: %w", c.ID, explain(err, c.Data))
 	}
 	return nil
+}
+
+// withoutSecrets is an environment without the secrets of whoever starts a run. They are for the harness, such as the token of its live page:
+// the nodes of a run have a secret of their own, take no token, and would ask one of a load generator that does not know it.
+func withoutSecrets(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(setting string) bool {
+		name, _, _ := strings.Cut(setting, "=")
+		name = strings.TrimSuffix(name, "_FILE")
+		return name == envSecret || name == envToken
+	})
 }
 
 // secretOf reads a secret from its variable or from the file that NAME_FILE names; never both.

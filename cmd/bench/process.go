@@ -42,7 +42,7 @@ func startProcess(s *spawner, logPath, mark string, how program) (*process, erro
 	defer log.Close() // the child has its own
 	cmd := exec.Command(how.path, how.args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(append(os.Environ(), markOfRun+"="+mark), how.env...)
+	cmd.Env = append(append(withoutSecrets(os.Environ()), markOfRun+"="+mark), how.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p := &process{cmd: cmd, startedNs: monoNow(), exited: make(chan struct{})}
 	if err := s.start(cmd); err != nil {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +33,31 @@ func TestSpawnedProcessSurvivesItsStarter(t *testing.T) {
 	}
 	if !p.status.Signaled() || p.status.Signal() != syscall.SIGKILL || p.exitWords() != "killed by SIGKILL" {
 		t.Errorf("wait status %x: %s", p.status, p.exitWords())
+	}
+}
+
+// TestNodesGetNoSecretOfTheUser: REJOIN_TOKEN is set for --http; a node that found it would refuse the load generator, which has none.
+func TestNodesGetNoSecretOfTheUser(t *testing.T) {
+	for _, name := range []string{envToken, envToken + "_FILE", envSecret, envSecret + "_FILE"} {
+		t.Setenv(name, "of-the-user")
+	}
+	t.Setenv("REJOIN_OTHER", "kept")
+	s := newSpawner()
+	defer s.close()
+	log := filepath.Join(t.TempDir(), "n0.log")
+	p, err := startProcess(s, log, "/some/run", program{path: "/usr/bin/env", env: []string{envSecret + "=of-the-run"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.awaitExit(t.Context(), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(text); strings.Contains(got, "of-the-user") || !strings.Contains(got, envSecret+"=of-the-run\n") || !strings.Contains(got, "REJOIN_OTHER=kept\n") {
+		t.Errorf("the environment of a node:\n%s", got)
 	}
 }
 
