@@ -18,8 +18,8 @@ type VerifyOptions struct {
 	// ExamplesMax is how many findings of a kind are kept in words for each replica; 0 means 5.
 	ExamplesMax int
 
-	// AllowTrimmed accepts that retention took acknowledged batches, AllowTornLedgers that the end
-	// of a ledger was torn when the harness died.
+	// AllowTrimmed accepts that retention took acknowledged batches, AllowTornLedgers that the harness
+	// died: a ledger then lacks up to a second of batches, and may end in a torn block or in a whole one.
 	AllowTrimmed     bool
 	AllowTornLedgers bool
 }
@@ -50,6 +50,7 @@ func NewVerifier(options VerifyOptions) (*Verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
+	index.openEnded = options.AllowTornLedgers
 	return &Verifier{options: options, index: index}, nil
 }
 

@@ -12,6 +12,7 @@ type ledgerIndex struct {
 	unknown   int64
 	failed    int64
 	torn      []int // producers whose ledger lost its end
+	openEnded bool  // the writer died: each ledger may lack its latest batches, also one that ends with a whole block
 }
 
 // producerIndex holds, by sequence, the outcome of each batch and the offset of the acknowledged ones.
@@ -90,9 +91,9 @@ func (x *ledgerIndex) knows(b batchID) bool {
 	return b.producer >= 0 && b.producer < len(x.producers) && b.sequence < uint64(len(x.producers[b.producer].outcomes))
 }
 
-// mayBeForgotten reports whether a batch beyond the ledger may have been in its torn end.
+// mayBeForgotten reports whether a batch beyond the ledger may have been in the end that it lost.
 func (x *ledgerIndex) mayBeForgotten(b batchID) bool {
-	return b.producer >= 0 && b.producer < len(x.producers) && x.producers[b.producer].torn &&
+	return b.producer >= 0 && b.producer < len(x.producers) && (x.openEnded || x.producers[b.producer].torn) &&
 		b.sequence >= uint64(len(x.producers[b.producer].outcomes))
 }
 

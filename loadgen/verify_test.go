@@ -309,6 +309,29 @@ func TestVerifyHandMadeHistories(t *testing.T) {
 	}
 }
 
+// TestVerifyAfterTheHarnessDied: its ledgers then end with a whole block, most times, and the log goes on. What it holds beyond them is nobody's
+// fault, and what they do tell counts as ever.
+func TestVerifyAfterTheHarnessDied(t *testing.T) {
+	outcomes, offsets := []loadgen.Outcome{ok, ok}, []uint64{0, 1}
+	for name, c := range map[string]struct {
+		logs    [][]int
+		died    bool
+		verdict loadgen.VerifyVerdict
+		kind    loadgen.Kind
+	}{
+		"goes on":                  {logs: [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}}, died: true, verdict: loadgen.VerifyPass},
+		"goes on and nobody died":  {logs: [][]int{{0, 1, 2, 3}}, verdict: loadgen.VerifyFail, kind: loadgen.KindForeign},
+		"lost":                     {logs: [][]int{{0, -1, 2}, {0, -1, 2}}, died: true, verdict: loadgen.VerifyFail, kind: loadgen.KindLost},
+		"of another run or nobody": {logs: [][]int{{0, 1, -2}}, died: true, verdict: loadgen.VerifyFail, kind: loadgen.KindForeign},
+	} {
+		h, ledgers := handmade(t, outcomes, offsets, c.logs...)
+		report := mustVerify(t, h, loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: c.died})
+		if report.Verdict != c.verdict || c.kind != "" && report.Count(c.kind) == 0 {
+			t.Errorf("%s: verdict %s, reasons %q", name, report.Verdict, report.Reasons)
+		}
+	}
+}
+
 func TestVerifyLocalisesDivergence(t *testing.T) {
 	n := 1000
 	outcomes, offsets, log := make([]loadgen.Outcome, n), make([]uint64, n), make([]int, n)
