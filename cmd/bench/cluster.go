@@ -181,7 +181,7 @@ func (c *cluster) nodeEvents(s *nodeSystem) (events []results.Event, problems []
 		path := filepath.Join(c.folder.DataDir(i), "events.ndjson")
 		files, _ := filepath.Glob(c.folder.DataDir(i) + "-events-*.ndjson") // of directories that were wiped
 		damaged := 0
-		for _, file := range append(files, path) {
+		for _, file := range append(files, path+".1", path) { // a node keeps the file before the present one
 			n, err := builtin.ReadEvents(file, base, func(e results.Event) error {
 				events = append(events, e)
 				return nil

@@ -230,10 +230,12 @@ func (c *crew) endBy(ctx context.Context, node int, role string, signal syscall.
 // wipe removes the data directory of a node that is gone, as a disk that was replaced. What the node recorded of itself is kept beside it.
 func (c *crew) wipe(node int) error {
 	dir := c.folder.DataDir(node)
-	kept := fmt.Sprintf("%s-events-%d.ndjson", dir, c.killsOf(node))
-	err := os.Rename(filepath.Join(dir, "events.ndjson"), kept)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("keep the events of %s: %w", results.NodeName(node), err)
+	for name, part := range map[string]string{"events.ndjson": "", "events.ndjson.1": "-before"} {
+		kept := fmt.Sprintf("%s-events-%d%s.ndjson", dir, c.killsOf(node), part)
+		err := os.Rename(filepath.Join(dir, name), kept)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keep the events of %s: %w", results.NodeName(node), err)
+		}
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("wipe %s: %w", results.NodeName(node), err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -200,14 +201,39 @@ func (r *Recorder) rotateLocked() {
 	_ = old.Close() // every line was written with its own error already
 }
 
-// readerLocked opens the file's present content for a follower.
+// past is what was recorded before a follower came.
+type past struct {
+	io.Reader
+	files []*os.File
+}
+
+// Close closes the files.
+func (p *past) Close() error {
+	var errs []error
+	for _, f := range p.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// readerLocked opens the files' present content for a follower: the full one that is kept, and this one.
 func (r *Recorder) readerLocked() (io.ReadCloser, error) {
-	f, err := os.Open(r.options.Path)
-	if err != nil {
+	p := &past{}
+	before, err := os.Open(r.options.Path + ".1")
+	switch {
+	case err == nil:
+		p.files = append(p.files, before)
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read events file: %w", err)
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.NewSectionReader(f, 0, r.fileBytes), f}, nil
+	f, err := os.Open(r.options.Path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read events file: %w", err), p.Close())
+	}
+	p.files = append(p.files, f)
+	p.Reader = io.NewSectionReader(f, 0, r.fileBytes)
+	if before != nil {
+		p.Reader = io.MultiReader(before, p.Reader)
+	}
+	return p, nil
 }

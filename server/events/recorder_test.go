@@ -200,6 +200,38 @@ func TestFollowSince(t *testing.T) {
 	stop()
 }
 
+// The file before the present one is replayed too.
+func TestFollowGoesBackBeyondAFullFile(t *testing.T) {
+	r := open(t, Options{FileBytesMax: 2000})
+	stop := runUntilDone(t, r)
+	for op := uint64(1); op <= 100; op++ {
+		r.Emit(wire.Event{Kind: wire.EventRepairEnd, OpFrom: op})
+	}
+	var ops []uint64
+	err := r.Follow(t.Context(), 0, func(line []byte) error {
+		if line == nil {
+			return nil
+		}
+		e, err := wire.ParseEvent(line)
+		if err != nil {
+			return err
+		}
+		if ops = append(ops, e.OpFrom); e.OpFrom == 100 {
+			return errDone
+		}
+		return nil
+	})
+	stop()
+	for i, op := range ops {
+		if op != ops[0]+uint64(i) {
+			t.Fatalf("ops %v", ops)
+		}
+	}
+	if !errors.Is(err, errDone) || len(ops) <= len(readEvents(t, r.options.Path)) {
+		t.Errorf("ops %d to 100, %v; the present file alone holds %d", ops[0], err, len(readEvents(t, r.options.Path)))
+	}
+}
+
 func TestSlowFollowerIsCutOff(t *testing.T) {
 	r := open(t, Options{})
 	stop := runUntilDone(t, r)
