@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"rejoin/cmd/bench/goals"
@@ -46,23 +45,15 @@ func (c *goalsCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return usage("find the bench binary: %w", err)
-	}
-	dir := filepath.Join(env.results, goalsDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage("%w", err)
-	}
-	g := sampler{what: "goals", dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
-	for _, name := range c.Again {
-		for _, s := range goals.AllSeries(time.Duration(c.Elections)) {
-			if name == "all" || name == s.Name {
-				if err := g.samples.Forget(s.Name); err != nil {
-					return usage("%w", err)
-				}
-			}
+	var again []goals.Series
+	for _, s := range goals.AllSeries(time.Duration(c.Elections)) {
+		if slices.Contains(c.Again, everySeries) || slices.Contains(c.Again, s.Name) {
+			again = append(again, s)
 		}
+	}
+	g, err := newSampler(env, goalsDir, again)
+	if err != nil {
+		return usage("%w", err)
 	}
 	if !c.Table {
 		if err := g.measure(env.ctx, series); err != nil {
@@ -76,7 +67,7 @@ func (c *goalsCommand) Run(env *environment) error {
 	for _, row := range table.Rows {
 		fmt.Fprintln(env.out, row.Line())
 	}
-	fmt.Fprintf(env.out, "written to %s and %s\n", filepath.Join(dir, goalsMarkdown), goalsFile)
+	fmt.Fprintf(env.out, "written to %s and %s\n", filepath.Join(g.dir, goalsMarkdown), goalsFile)
 	switch {
 	case env.ctx.Err() != nil:
 		return &exitError{code: results.ExitInterrupted}
@@ -106,12 +97,7 @@ func (c *goalsCommand) series() (wanted []goals.Series, err error) {
 			wanted = append(wanted, s)
 		}
 	}
-	for _, name := range append(slices.Clone(c.Only), c.Again...) {
-		if !slices.Contains(append(names, "all"), name) {
-			return nil, fmt.Errorf("there is no series %q; there are %s", name, strings.Join(names, ", "))
-		}
-	}
-	return wanted, nil
+	return wanted, knownNames("series", names, c.Only, c.Again)
 }
 
 // judge holds all samples against all rows and writes the table.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,36 @@ type sampler struct {
 	binary  string
 	launch  launch
 	out     io.Writer
+}
+
+// everySeries is the word of --again for all that a command measures.
+const everySeries = "all"
+
+// newSampler makes the folder of a command's samples, and forgets those of the series that are to be measured again.
+func newSampler(env *environment, what string, again []goals.Series) (*sampler, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the bench binary: %w", err)
+	}
+	dir := filepath.Join(env.results, what)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	g := &sampler{what: what, dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
+	for _, s := range again {
+		err = errors.Join(err, g.samples.Forget(s.Name))
+	}
+	return g, err
+}
+
+// knownNames refuses what --only and --again name and is not there.
+func knownNames(kind string, known []string, only, again []string) error {
+	for _, name := range slices.Concat(only, again) {
+		if name != everySeries && !slices.Contains(known, name) {
+			return fmt.Errorf("there is no %s %q; there are %s", kind, name, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // measure makes the samples that are missing.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"rejoin/cmd/bench/goals"
 	"rejoin/cmd/bench/scaling"
@@ -46,16 +45,8 @@ func (c *scalingCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	self, err := os.Executable()
+	s, err := newSampler(env, scalingDir, c.again())
 	if err != nil {
-		return usage("find the bench binary: %w", err)
-	}
-	dir := filepath.Join(env.results, scalingDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage("%w", err)
-	}
-	s := sampler{what: "scaling", dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
-	if err := c.forget(s.samples); err != nil {
 		return usage("%w", err)
 	}
 	if !c.Table {
@@ -67,7 +58,7 @@ func (c *scalingCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	fmt.Fprintf(env.out, "%s\nwritten to %s\n", text, dir)
+	fmt.Fprintf(env.out, "%s\nwritten to %s\n", text, s.dir)
 	if env.ctx.Err() != nil {
 		return &exitError{code: results.ExitInterrupted}
 	}
@@ -91,26 +82,19 @@ func (c *scalingCommand) series() (wanted []goals.Series, err error) {
 			}
 		}
 	}
-	for _, name := range append(slices.Clone(c.Only), c.Again...) {
-		if !slices.Contains(append(names, "all"), name) {
-			return nil, fmt.Errorf("there is no dimension %q to measure; there are %s", name, strings.Join(names, ", "))
-		}
-	}
-	return wanted, nil
+	return wanted, knownNames("dimension to measure", names, c.Only, c.Again)
 }
 
-func (c *scalingCommand) forget(folder goals.Folder) error {
+// again are the points that are to be measured once more.
+func (c *scalingCommand) again() (all []goals.Series) {
 	for _, d := range scaling.Dimensions() {
-		if !slices.Contains(c.Again, "all") && !slices.Contains(c.Again, d.Name) {
-			continue
-		}
-		for _, p := range d.Points {
-			if err := folder.Forget(p.Series.Name); err != nil {
-				return err
+		if slices.Contains(c.Again, everySeries) || slices.Contains(c.Again, d.Name) {
+			for _, p := range d.Points {
+				all = append(all, p.Series)
 			}
 		}
 	}
-	return nil
+	return all
 }
 
 // scalingJSON is scaling.json.
