@@ -8,6 +8,10 @@ type Cost struct {
 	NodesCPUNs *int64 `json:"nodes_cpu_ns"`
 	// NodesWrittenBytes is what the nodes sent to storage in the measured phase (write_bytes of /proc/PID/io). Null on a file system in memory.
 	NodesWrittenBytes *int64 `json:"nodes_written_bytes"`
+	// DeviceWrittenBytes is what reached the block device under the nodes' data in the measured phase, by whomever it was written: zeros, file
+	// system and others than the run included. Null where DeviceUnknown says why it cannot be told.
+	DeviceWrittenBytes *int64 `json:"device_written_bytes"`
+	DeviceUnknown      string `json:"device_unknown,omitempty"`
 	// AckedMessages were acknowledged in the measured phase, by the time of the acknowledgement: what the two above are divided by.
 	AckedMessages int64 `json:"acked_messages"`
 	// GeneratorCPUNs is user and system time of the harness over the whole load.
@@ -34,6 +38,8 @@ type RoleCost struct {
 	AllocatedBytesPerBatch *float64 `json:"allocated_bytes_per_batch"`
 	// CopiedBytesPerBatch are those of bodies that were copied in user space after they had been read.
 	CopiedBytesPerBatch *float64 `json:"copied_bytes_per_batch"`
+	// ZeroedBytesPerBatch were written to segments as zeros, ahead of use: 0 where the segments had been made before.
+	ZeroedBytesPerBatch *float64 `json:"zeroed_bytes_per_batch"`
 }
 
 // Role of the summary's costs, nil if there is none.

@@ -70,6 +70,7 @@ var (
 	descDropped = prometheus.NewDesc("rejoin_peer_dropped_total", "Messages dropped for want of room or link.", []string{"peer", "lane"}, nil)
 	descSilence = prometheus.NewDesc("rejoin_peer_longest_silence_seconds", "Longest time between two messages of a peer.", []string{"peer"}, nil)
 	descAbsurd  = prometheus.NewDesc("rejoin_absurd_requests_total", "Requests of peers for ranges that make no sense.", partitionLabels, nil)
+	descZeroed  = prometheus.NewDesc("rejoin_zeroed_bytes_total", "Bytes of zeros written to segments ahead of use.", partitionLabels, nil)
 	descLost    = prometheus.NewDesc("rejoin_events_dropped_total", "Events that are not in the file.", nil, nil)
 )
 
@@ -114,6 +115,7 @@ func (l levels) Collect(out chan<- prometheus.Metric) {
 		gauge(descCommit, float64(s.Commit.Op), labels...)
 		gauge(descKnown, float64(max(s.KnownCommit, s.Commit.Op)), labels...)
 		gauge(descPrimary, leading, labels...)
+		counter(descZeroed, float64(g.disk.Log().ZeroedBytes()), labels...)
 		counter(descAbsurd, float64(s.Absurd), labels...)
 		gauge(descState, 1, append(labels, s.State)...)
 	}

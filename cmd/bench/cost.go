@@ -68,6 +68,7 @@ func (r *session) cost(s results.Summary, nodes *results.CostWatch) results.Cost
 		c.NodesWrittenBytes = nodes.WrittenBytes()
 	}
 	c.Roles = r.counted.roleCosts()
+	c.DeviceWrittenBytes, c.DeviceUnknown = r.counted.deviceBytes()
 	if c.GeneratorCPUNs != nil && s.AckedBatches > 0 {
 		c.Roles = append(c.Roles, results.RoleCost{Role: results.SourceGenerator, Nodes: 1, Batches: s.AckedBatches,
 			CPUNsPerBatch: new(float64(*c.GeneratorCPUNs) / float64(s.AckedBatches))})

@@ -31,6 +31,7 @@ const (
 	metricAllocations = "go_memstats_mallocs_total"
 	metricAllocated   = "go_memstats_alloc_bytes_total"
 	metricCopied      = "rejoin_pool_copied_bytes_total"
+	metricZeroed      = "rejoin_zeroed_bytes_total"
 )
 
 // counting is a system whose nodes are processes that count.
@@ -46,6 +47,7 @@ func (s *nodeSystem) nodePid(node int) int { return s.poll.pidOf(s.poll.nodes[no
 type countedNodes struct {
 	begin, end []*nodeCounters
 	roles      []string // at the end
+	device     deviceWatch
 }
 
 // counterTimeout is how long a node may take to answer: one that is too busy has no counters.
@@ -57,7 +59,7 @@ func (r *session) countNodes(ctx context.Context, begin, end time.Time) *counted
 	if !ok {
 		return nil
 	}
-	counted := &countedNodes{}
+	counted := &countedNodes{device: watchDevice(r.folder.Data())}
 	for _, step := range []struct {
 		at   time.Time
 		into *[]*nodeCounters
@@ -65,6 +67,7 @@ func (r *session) countNodes(ctx context.Context, begin, end time.Time) *counted
 		if !sleep(ctx, time.Until(step.at)) {
 			return nil
 		}
+		counted.device.look()
 		all := r.system.status()
 		*step.into = make([]*nodeCounters, len(all))
 		var wait sync.WaitGroup
@@ -194,6 +197,9 @@ func (n *nodeCounters) cost(role string, nodes int) results.RoleCost {
 	a := func(value float64) *float64 { return new(value / batches) }
 	c.CPUNsPerBatch, c.CallsPerBatch = a(n.cpuNs), a(n.calls)
 	c.AllocationsPerBatch, c.AllocatedBytesPerBatch, c.CopiedBytesPerBatch = a(n.metrics[metricAllocations]), a(n.metrics[metricAllocated]), a(n.metrics[metricCopied])
+	if zeroed, told := n.metrics[metricZeroed]; told {
+		c.ZeroedBytesPerBatch = a(zeroed)
+	}
 	if flushes := n.metrics[metricFlushes]; flushes > 0 {
 		c.SyncsPerBatch, c.BatchesPerSync = a(flushes), new(batches/flushes)
 	}

@@ -38,6 +38,7 @@ type Scenario struct {
 	Load          []LoadStep     `yaml:"load,omitempty"`           // instead of MessagesPerS and Duration
 	ClosedLoop    bool           `yaml:"closed_loop,omitempty"`    // instead of MessagesPerS: each producer sends at the answer to the batch before
 	Arrival       loadgenArrival `yaml:"arrival,omitempty"`
+	Rest          duration       `yaml:"rest,omitempty"`     // from all nodes up to the load
 	Warmup        duration       `yaml:"warmup"`             // part of Duration; its samples count apart
 	Duration      duration       `yaml:"duration,omitempty"` // of the load; with Load the sum of its steps
 	QuietMin      duration       `yaml:"quiet_min"`          // after the load; ends early when all have caught up

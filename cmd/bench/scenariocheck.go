@@ -14,6 +14,7 @@ const (
 	batchMessagesMax = 10_000
 	repetitionsMax   = 1000
 	quietMaxMax      = duration(24 * time.Hour)
+	restMax          = duration(time.Hour)
 	nameBytesMax     = 64
 )
 
@@ -30,6 +31,8 @@ func (s Scenario) validate() error {
 		return refuseField("producers", "%d; pass 1 to %d", s.Producers, producersMax)
 	case s.BatchMessages < 1 || s.BatchMessages > batchMessagesMax:
 		return refuseField("batch_messages", "%d; pass 1 to %d", s.BatchMessages, batchMessagesMax)
+	case s.Rest > restMax:
+		return refuseField("rest", "%v; pass at most %v", s.Rest, restMax)
 	case s.QuietMax <= 0 || s.QuietMax > quietMaxMax:
 		return refuseField("quiet_max", "%v; pass more than 0 and at most 24h", s.QuietMax)
 	case s.QuietMin > s.QuietMax:

@@ -171,6 +171,7 @@ func (r *session) start(ctx context.Context) error {
 	}
 	r.say.line("start: %d nodes up in %v; %s", r.scenario.Nodes, time.Since(began).Round(time.Millisecond), r.run.Asked.Guarantee)
 	r.say.line("%s", r.headerText())
+	sleep(ctx, time.Duration(r.scenario.Rest)) // what nodes do at rest is done before the load
 	return nil
 }
 

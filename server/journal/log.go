@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -38,6 +39,7 @@ type Log struct {
 	prepareMu sync.Mutex
 	prepared  []preparedFile // whole ones
 	preparing *preparedFile  // nil, or the one that Prepare has begun
+	zeroed    atomic.Int64   // bytes of zeros written since Open
 
 	// mu guards what follows and the segments. It is never held over a write or a sync.
 	mu       sync.Mutex

@@ -239,9 +239,13 @@ func (l *Log) zeroFill(f File, from, to int64) error {
 			return err
 		}
 		from += n
+		l.zeroed.Add(n)
 	}
 	return nil
 }
+
+// ZeroedBytes is how many bytes of zeros were written ahead of use since the log was opened. Anybody may ask.
+func (l *Log) ZeroedBytes() int64 { return l.zeroed.Load() }
 
 // refill preallocates again behind a cut. A full disk is no failure: the file then grows as it is
 // written, and Append reports when it cannot.

@@ -11,7 +11,8 @@ import (
 // sample is a run of 3 s beside a shape.
 func sample(n int, rate, shape float64) Sample {
 	return Sample{Series: SeriesBurst, Number: n, Shape: &results.ShapeLimit{BatchesPerS: shape, PrimaryCPUNsPerBatch: 100},
-		Summary: results.Summary{Verdict: results.Pass, BatchesPerS: rate, Cost: results.Cost{Roles: []results.RoleCost{{Role: results.RolePrimary, CPUNsPerBatch: new(150.0)}}}}}
+		Summary: results.Summary{Verdict: results.Pass, BatchesPerS: rate, Cost: results.Cost{Roles: []results.RoleCost{{Role: results.RolePrimary, CPUNsPerBatch: new(150.0), ZeroedBytesPerBatch: new(0.0)},
+			{Role: results.RoleBackup, ZeroedBytesPerBatch: new(0.0)}}}}}
 }
 
 func rowNamed(t *testing.T, figure string) Row {
@@ -43,6 +44,34 @@ func TestJudge(t *testing.T) {
 	cpu := rowNamed(t, "CPU per batch at saturation, primary")
 	if o := Judge(cpu, []Sample{sample(1, 1, 1)}); o.Status != FloorHeld || *o.Value != 1.5 {
 		t.Errorf("1.5 times the CPU of the shape: %+v", o)
+	}
+}
+
+// TestBurstWithoutZeros: a run whose nodes made zeros meanwhile, or did not tell, is no burst in segments made before.
+func TestBurstWithoutZeros(t *testing.T) {
+	row := rowNamed(t, "saturated batches/s to the shape, burst")
+	zeros, untold := sample(1, 900, 1000), sample(2, 900, 1000)
+	zeros.Summary.Cost.Roles[1].ZeroedBytesPerBatch = new(1.0)
+	untold.Summary.Cost.Roles[0].ZeroedBytesPerBatch = nil
+	if o := Judge(row, []Sample{zeros, untold}); o.Status != NoData || !strings.Contains(o.Why, "made no zeros") {
+		t.Errorf("%+v", o)
+	}
+	if o := Judge(row, []Sample{zeros, sample(3, 910, 1000)}); o.N != 1 || o.Status != Met {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestDeviceBytes: zeros of all three nodes are taken off, and a machine that cannot tell says why.
+func TestDeviceBytes(t *testing.T) {
+	row := rowNamed(t, "device bytes")
+	s := Sample{Series: SeriesSteady, Summary: results.Summary{Verdict: results.Pass, Cost: results.Cost{AckedMessages: 1000, DeviceWrittenBytes: new(int64(3*256*1000*2 + 300)),
+		Roles: []results.RoleCost{{Role: results.RolePrimary, Batches: 10, ZeroedBytesPerBatch: new(10.0)}, {Role: results.RoleBackup, Batches: 20, ZeroedBytesPerBatch: new(10.0)}}}}}
+	if o := Judge(row, []Sample{s}); o.Status != FloorHeld || *o.Value != 2 {
+		t.Errorf("%+v", o)
+	}
+	s.Summary.Cost.DeviceWrittenBytes, s.Summary.Cost.DeviceUnknown = nil, "no device"
+	if o := Judge(row, []Sample{s}); o.Status != NoData || !strings.Contains(o.Why, "no device") {
+		t.Errorf("%+v", o)
 	}
 }
 

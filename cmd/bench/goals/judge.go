@@ -114,6 +114,9 @@ func whyEmpty(r Row, samples []Sample) string {
 		return fmt.Sprintf("series %s has not been measured", r.Series)
 	}
 	text := fmt.Sprintf("%d runs of series %s tell nothing of it", len(samples), r.Series)
+	if why := samples[0].Summary.Cost.DeviceUnknown; why != "" && r.OfDevice {
+		text += ": " + why
+	}
 	if r.Note != "" {
 		text += ": " + r.Note
 	}

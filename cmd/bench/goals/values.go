@@ -35,6 +35,35 @@ func cpuOf(s Sample, role string) float64 {
 	return 0
 }
 
+// whenReady are values of runs whose nodes wrote no zeros in the measured phase: all segments had been made before.
+func whenReady(values func(Sample) []float64) func(Sample) []float64 {
+	return func(s Sample) []float64 {
+		for _, role := range []string{results.RolePrimary, results.RoleBackup} {
+			if c := s.Summary.Cost.Role(role); c == nil || c.ZeroedBytesPerBatch == nil || *c.ZeroedBytesPerBatch > 0 {
+				return nil
+			}
+		}
+		return values(s)
+	}
+}
+
+// deviceBytes is what reached the device, without zeros, to the payloads on three nodes.
+func deviceBytes(s Sample) []float64 {
+	cost := s.Summary.Cost
+	if cost.DeviceWrittenBytes == nil {
+		return nil
+	}
+	written := float64(*cost.DeviceWrittenBytes)
+	for _, role := range []string{results.RolePrimary, results.RoleBackup} {
+		c := cost.Role(role)
+		if c == nil || c.ZeroedBytesPerBatch == nil {
+			return nil
+		}
+		written -= *c.ZeroedBytesPerBatch * float64(c.Batches)
+	}
+	return ratio(written, 3*steadyPayloadBytes*float64(cost.AckedMessages))
+}
+
 func allocations(role string) func(Sample) []float64 {
 	return func(s Sample) []float64 {
 		if c := s.Summary.Cost.Role(role); c != nil && c.AllocationsPerBatch != nil {
