@@ -105,7 +105,7 @@ SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/s
 goals: build ## measure every goal of speed against this machine, about 70 minutes, resumable; ARGS='--only burst,steady' for some
 	$(BENCH) goals $(ARGS)
 
-scaling: build ## vary producers, batches, messages and nodes one at a time, about 12 minutes, resumable; ARGS='--only producers' for some
+scaling: build ## vary producers, batches, messages, nodes and partitions one at a time, about 14 minutes, resumable; ARGS='--only producers' for some
 	$(BENCH) scaling $(ARGS)
 
 sim: ## simulate kept and new seeds for FOR=2m, or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds

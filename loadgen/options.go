@@ -40,6 +40,9 @@ type Options struct {
 	Budget      time.Duration
 	DrainBudget time.Duration
 
+	// Partitions of the topic that the producers write to, each to one of them; 1. With more, the target must be a PartitionedSource.
+	Partitions int
+
 	// FirstAddress is the index of the address that every producer asks first.
 	FirstAddress int
 
@@ -76,6 +79,7 @@ func (o Options) WithDefaults() Options {
 	}
 	setInt(&o.Producers, 12)
 	setInt(&o.BatchMessages, 100)
+	setInt(&o.Partitions, 1)
 	setInt(&o.MessageBytes, 256)
 	setInt(&o.RatePerS, 30_000)
 	setInt(&o.OvershootSamples, 1_200)
@@ -133,6 +137,9 @@ func (o Options) validate() error {
 	}
 	if o.ClosedLoop && (len(o.Steps) > 0 || len(o.Consumers) > 0) {
 		return errors.New("loadgen: a closed loop has no timetable, so neither steps nor consumers, which tell time from due; leave them out")
+	}
+	if _, apart := o.Target.(PartitionedSource); o.Partitions < 1 || o.Partitions > 1 && (!apart || len(o.Consumers) > 0) {
+		return fmt.Errorf("loadgen: %d partitions: pass 1, or more to a target that tells them apart, and no consumers then", o.Partitions)
 	}
 	if o.FirstAddress < 0 || o.FirstAddress >= addresses {
 		return fmt.Errorf("loadgen: first address %d: the target has addresses 0 to %d", o.FirstAddress, addresses-1)

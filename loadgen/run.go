@@ -115,7 +115,7 @@ func (r *run) openProducer(ctx context.Context, i int, pool *PayloadPool) error 
 		return err
 	}
 	r.outcome.Ledgers = append(r.outcome.Ledgers, path)
-	p.client, err = o.Target.OpenProducer(ctx, ProducerOptions{Producer: i, Seed: o.Seed,
+	p.client, err = o.Target.OpenProducer(ctx, ProducerOptions{Producer: i, Partition: PartitionOf(i, o.Partitions), Seed: o.Seed,
 		BatchMessages: o.BatchMessages, MessageBytes: o.payload().MessageBytesMax})
 	if placer, ok := p.client.(Placer); ok && pool.fixed() {
 		p.payload = pool.newPayloadIn(i, placer.Places())

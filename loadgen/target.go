@@ -70,6 +70,7 @@ type ReadEnd struct {
 // ProducerOptions say who the producer is.
 type ProducerOptions struct {
 	Producer      int    // 0 to Producers-1
+	Partition     int    // that it writes to
 	Seed          uint64 // for a client id or the like; differs between runs
 	BatchMessages int    // messages in each batch
 	MessageBytes  int    // bytes of each message at most

@@ -12,6 +12,9 @@ type VerifyOptions struct {
 	// Ledgers are the paths of all ledgers of a run, in order of the producers.
 	Ledgers []string
 
+	// Partitions of the topic; 0 means 1. With more, sources are PartitionedSources, and offsets in reports are sums over all partitions.
+	Partitions int
+
 	// AckedMin is how many batches must have been acknowledged for a pass; 0 means 1.
 	AckedMin int64
 
@@ -31,8 +34,16 @@ type VerifyOptions struct {
 // It belongs to one goroutine.
 type Verifier struct {
 	options VerifyOptions
-	index   *ledgerIndex
-	readers []*replicaReader
+	index   *ledgerIndex // of all partitions
+	logs    []*logVerifier
+	reports []*ReplicaReport // of all readings
+}
+
+// logVerifier is the verifier of one log, that of a partition.
+type logVerifier struct {
+	examplesMax int
+	index       *ledgerIndex
+	readers     []*replicaReader
 }
 
 // NewVerifier reads the ledgers.
@@ -46,12 +57,17 @@ func NewVerifier(options VerifyOptions) (*Verifier, error) {
 	if options.ExamplesMax == 0 {
 		options.ExamplesMax = 5
 	}
+	options.Partitions = max(options.Partitions, 1)
 	index, err := indexLedgers(options.Ledgers)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	index.openEnded = options.AllowTornLedgers
-	return &Verifier{options: options, index: index}, nil
+	v := &Verifier{options: options, index: index}
+	for p := range options.Partitions {
+		v.logs = append(v.logs, &logVerifier{examplesMax: options.ExamplesMax, index: index.only(p, options.Partitions)})
+	}
+	return v, nil
 }
 
 // Read reads one replica to its end; a replica may be read several times, live, alone and from its
@@ -59,7 +75,21 @@ func NewVerifier(options VerifyOptions) (*Verifier, error) {
 // report of Finish; the harness may stop other replicas around the call. The returned report is
 // whole only after Finish.
 func (v *Verifier) Read(ctx context.Context, source Source, replica string) *ReplicaReport {
-	reader := newReplicaReader(v.index, replica, v.options.ExamplesMax)
+	var parts []*ReplicaReport
+	for p, log := range v.logs {
+		parts = append(parts, log.read(ctx, partitionOf(source, p, len(v.logs)), replica))
+	}
+	report := parts[0]
+	if len(parts) > 1 {
+		report = newReplicaReport(replica, v.options.ExamplesMax)
+		report.sumUp(parts)
+	}
+	v.reports = append(v.reports, report)
+	return report
+}
+
+func (v *logVerifier) read(ctx context.Context, source Source, replica string) *ReplicaReport {
+	reader := newReplicaReader(v.index, replica, v.examplesMax)
 	reader.read(ctx, source)
 	v.readers = append(v.readers, reader)
 	return reader.report
@@ -68,21 +98,29 @@ func (v *Verifier) Read(ctx context.Context, source Source, replica string) *Rep
 // Finish compares the replicas with each other and judges.
 func (v *Verifier) Finish() *Report {
 	report := &Report{TrimmedAllowed: v.options.AllowTrimmed, AckedBatches: v.index.acked, UnknownBatches: v.index.unknown, FailedBatches: v.index.failed,
-		DivergedReplicas: []string{}, BehindReplicas: []string{}, UnreadableReplicas: []string{}, Reasons: []string{}}
-	for _, r := range v.readers {
-		report.Replicas = append(report.Replicas, r.report)
-		if r.report.Unreadable != "" {
-			report.UnreadableReplicas = addUnique(report.UnreadableReplicas, r.report.Replica)
+		DivergedReplicas: []string{}, BehindReplicas: []string{}, UnreadableReplicas: []string{}, Reasons: []string{}, Replicas: v.reports}
+	for _, log := range v.logs {
+		log.missing(report)
+		log.compare(report)
+	}
+	for n, r := range v.reports {
+		if len(v.logs) > 1 {
+			var parts []*ReplicaReport
+			for _, log := range v.logs {
+				parts = append(parts, log.readers[n].report)
+			}
+			r.sumUp(parts)
+		}
+		if r.Unreadable != "" {
+			report.UnreadableReplicas = addUnique(report.UnreadableReplicas, r.Replica)
 		}
 	}
-	v.missing(report)
-	v.compare(report)
 	report.judge(v.options, v.index.torn)
 	return report
 }
 
 // missing sorts out, for each acknowledged batch and each replica without it, what that means.
-func (v *Verifier) missing(report *Report) {
+func (v *logVerifier) missing(report *Report) {
 	for producer, p := range v.index.producers {
 		for sequence, outcome := range p.outcomes {
 			id := batchID{producer, uint64(sequence)}
@@ -107,7 +145,7 @@ func (v *Verifier) missing(report *Report) {
 
 // missingAnywhere books an acknowledged batch on each replica that lacks it and reports whether it
 // is lost: missing where its offset was read, or on every replica although all were read.
-func (v *Verifier) missingAnywhere(id batchID, offset uint64) bool {
+func (v *logVerifier) missingAnywhere(id batchID, offset uint64) bool {
 	held := slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) })
 	allRead := !slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.report.Unreadable != "" })
 	furthest := uint64(0)
@@ -144,7 +182,7 @@ func (v *Verifier) missingAnywhere(id batchID, offset uint64) bool {
 }
 
 // compare finds replicas that hold other bytes than the rest.
-func (v *Verifier) compare(report *Report) {
+func (v *logVerifier) compare(report *Report) {
 	var digests []*replicaDigest
 	for _, r := range v.readers {
 		digests = append(digests, r.digest)
@@ -175,15 +213,25 @@ func Verify(ctx context.Context, source Source, options VerifyOptions) (*Report,
 }
 
 // AckedEnd is the offset after the last acknowledged batch, where every replica's committed log
-// reaches at least.
-func (v *Verifier) AckedEnd() uint64 {
-	end := uint64(0)
-	for _, p := range v.index.producers {
-		for sequence, outcome := range p.outcomes {
-			if outcome == OutcomeOK {
-				end = max(end, p.offsets[sequence]+uint64(v.index.head.BatchMessages))
+// reaches at least; of several partitions the sum.
+func (v *Verifier) AckedEnd() (sum uint64) {
+	for _, end := range v.AckedEnds() {
+		sum += end
+	}
+	return sum
+}
+
+// AckedEnds are the offsets after the last acknowledged batch of each partition.
+func (v *Verifier) AckedEnds() []uint64 {
+	ends := make([]uint64, len(v.logs))
+	for partition, log := range v.logs {
+		for _, p := range log.index.producers {
+			for sequence, outcome := range p.outcomes {
+				if outcome == OutcomeOK {
+					ends[partition] = max(ends[partition], p.offsets[sequence]+uint64(v.index.head.BatchMessages))
+				}
 			}
 		}
 	}
-	return end
+	return ends
 }

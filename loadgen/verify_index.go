@@ -20,6 +20,8 @@ type producerIndex struct {
 	outcomes []Outcome
 	offsets  []uint64
 	torn     bool
+	// elsewhere: it writes to another partition than this index is of, so nothing of it can have been forgotten here.
+	elsewhere bool
 }
 
 // batchID names a batch of the run.
@@ -52,6 +54,28 @@ func indexLedgers(ledgers []string) (*ledgerIndex, error) {
 	return index, nil
 }
 
+// only is the index of one partition: it knows the batches of that partition's producers and of nobody else.
+func (x *ledgerIndex) only(partition, partitions int) *ledgerIndex {
+	if partitions == 1 {
+		return x
+	}
+	part := &ledgerIndex{head: x.head, openEnded: x.openEnded, producers: make([]producerIndex, len(x.producers))}
+	for i, p := range x.producers {
+		if PartitionOf(i, partitions) != partition {
+			part.producers[i].elsewhere = true
+			continue
+		}
+		part.producers[i] = p
+		for _, outcome := range p.outcomes {
+			part.count(outcome)
+		}
+		if p.torn {
+			part.torn = append(part.torn, i)
+		}
+	}
+	return part
+}
+
 func (x *ledgerIndex) addHead(i int, path string, ledgers int) error {
 	reader, err := OpenLedger(path)
 	if err != nil {
@@ -75,7 +99,12 @@ func (x *ledgerIndex) add(p *producerIndex, path string, r Record) error {
 	}
 	p.outcomes = append(p.outcomes, r.Outcome)
 	p.offsets = append(p.offsets, r.Offset)
-	switch r.Outcome {
+	x.count(r.Outcome)
+	return nil
+}
+
+func (x *ledgerIndex) count(outcome Outcome) {
+	switch outcome {
 	case OutcomeOK:
 		x.acked++
 	case OutcomeFailed:
@@ -83,7 +112,6 @@ func (x *ledgerIndex) add(p *producerIndex, path string, r Record) error {
 	default:
 		x.unknown++
 	}
-	return nil
 }
 
 // knows reports whether the ledgers hold a batch.
@@ -93,7 +121,7 @@ func (x *ledgerIndex) knows(b batchID) bool {
 
 // mayBeForgotten reports whether a batch beyond the ledger may have been in the end that it lost.
 func (x *ledgerIndex) mayBeForgotten(b batchID) bool {
-	return b.producer >= 0 && b.producer < len(x.producers) && (x.openEnded || x.producers[b.producer].torn) &&
+	return b.producer >= 0 && b.producer < len(x.producers) && !x.producers[b.producer].elsewhere && (x.openEnded || x.producers[b.producer].torn) &&
 		b.sequence >= uint64(len(x.producers[b.producer].outcomes))
 }
 

@@ -73,7 +73,7 @@ func newCluster(r *session, ports []int) (*cluster, error) {
 // clusterConfig is the cluster file of a scenario, as text and as a node reads it. Each node takes three ports.
 func clusterConfig(s Scenario, ports []int) (server.Config, []byte, error) {
 	config := server.Config{Cluster: clusterName, Limits: s.Cluster,
-		Topics: []server.TopicConfig{{Name: topicName, Partitions: 1, Durability: s.Durability}}}
+		Topics: []server.TopicConfig{{Name: topicName, Partitions: s.Partitions, Durability: s.Durability}}}
 	if config.Limits.ClientConnections == 0 {
 		config.Limits.ClientConnections = max(256, s.connections())
 	}
@@ -155,7 +155,7 @@ func (c *cluster) close() error {
 
 // rounds: every replica by its own address, every replica alone with the others stopped, and the files of all after a SIGKILL.
 func (c *cluster) rounds(s *nodeSystem, verifier *loadgen.Verifier) ([]verifyRound, error) {
-	source, err := offlineSource(c.folder, len(c.config.Nodes), verifier.AckedEnd())
+	source, err := offlineSource(c.folder, len(c.config.Nodes), verifier.AckedEnds())
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func newRemoteCluster(s Scenario, flags ExternalFlags) (product, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := builtin.Options{Topic: topicName, Token: token, Durability: s.Durability}
+	options := builtin.Options{Topic: topicName, Partitions: s.Partitions, Token: token, Durability: s.Durability}
 	for i, address := range flags.Addresses {
 		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
 	}

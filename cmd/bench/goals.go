@@ -13,7 +13,7 @@ import (
 
 type goalsCommand struct {
 	Pairs     int      `help:"Samples of each series that is no single long run." default:"5" placeholder:"N"`
-	Only      []string `help:"Measure these series only: burst, sustained, steady, primary-kills, backup-kills, return, singles, elections." placeholder:"SERIES,…"`
+	Only      []string `help:"Measure these series only: burst, sustained, steady, primary-kills, backup-kills, return, singles, partitions, partitions-few, elections." placeholder:"SERIES,…"`
 	Again     []string `help:"Forget the samples of these series, or of all, and measure them again." placeholder:"SERIES,…"`
 	Elections duration `help:"How long the log is saturated to count false elections." default:"30m" placeholder:"TIME"`
 	Table     bool     `help:"Measure nothing: judge what is there."`

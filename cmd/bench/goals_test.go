@@ -24,6 +24,12 @@ func TestGoalScenarios(t *testing.T) {
 		if s.Name == goals.SeriesPrimary && len(parsed.Faults) != 50 {
 			t.Errorf("%s kills %d times", s.Name, len(parsed.Faults))
 		}
+		if s.Against != "" {
+			other, err := parseScenario(s.AgainstName(), s.AgainstFile())
+			if err != nil || other.Partitions != 1 || parsed.Partitions != 16 || other.Producers != parsed.Producers {
+				t.Errorf("%s: %d partitions against %d, error %v", s.Name, parsed.Partitions, other.Partitions, err)
+			}
+		}
 		if s.Shape.BatchesPerS > 0 && parsed.batchesPerS() != s.Shape.BatchesPerS {
 			t.Errorf("%s: the run has %v batches/s, the shape %v", s.Name, parsed.batchesPerS(), s.Shape.BatchesPerS)
 		}

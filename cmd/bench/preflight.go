@@ -72,11 +72,12 @@ func (s Scenario) diskNeeded() int64 {
 		batches = min(batches, closedLoopPerSMax*time.Duration(s.Duration).Seconds())
 	}
 	each := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost()))
+	segment, logs := max(s.Cluster.SegmentBytes, 64<<20), int64(s.Nodes)*int64(max(s.Partitions, 1))
 	if kept := s.Cluster.RetentionBytes; kept > 0 {
-		each = min(each, float64(kept+retentionSegments*max(s.Cluster.SegmentBytes, 64<<20)))
+		each = min(each, float64(max(s.Partitions, 1))*float64(kept+retentionSegments*segment))
 	}
 	frames := each * float64(s.Nodes)
-	return int64(frames) + int64(s.Nodes)*diskSlack*max(s.Cluster.SegmentBytes, 64<<20) + diskSlackBytes
+	return int64(frames) + logs*int64(max(diskSlack, s.Cluster.SegmentsReady+1))*segment + diskSlackBytes
 }
 
 func (r *session) checkDisk() error {

@@ -103,8 +103,16 @@ func shapeRateText(s *results.ShapeLimit) string {
 // sample runs the scenario, and the shape in turn before and after it.
 func (g *sampler) sample(ctx context.Context, s goals.Series, n int) (goals.Sample, error) {
 	sample := goals.Sample{Series: s.Name, Number: n, At: time.Now(), ShapeFirst: n%2 == 1}
-	beside := func() error { return errors.Join(g.shape(ctx, s, &sample), g.limits(ctx, s, &sample)) }
-	run := func() error { return g.scenario(ctx, s, &sample) }
+	beside := func() error {
+		return errors.Join(g.shape(ctx, s, &sample), g.limits(ctx, s, &sample), g.against(ctx, s, &sample))
+	}
+	run := func() error {
+		folder, err := g.scenario(ctx, s.Name, s.File(), n, &sample.Summary)
+		if err != nil {
+			return err
+		}
+		return readProof(folder, &sample)
+	}
 	steps := []func() error{run, beside}
 	if sample.ShapeFirst {
 		steps = []func() error{beside, run}
@@ -117,26 +125,41 @@ func (g *sampler) sample(ctx context.Context, s goals.Series, n int) (goals.Samp
 	return sample, nil
 }
 
+// against is a run of the scenario beside it.
+func (g *sampler) against(ctx context.Context, s goals.Series, sample *goals.Sample) error {
+	if s.Against == "" {
+		return nil
+	}
+	sample.Against = &results.Summary{}
+	_, err := g.scenario(ctx, s.AgainstName(), s.AgainstFile(), sample.Number, sample.Against)
+	return err
+}
+
 // scenario is one run of it, in a process of its own.
-func (g *sampler) scenario(ctx context.Context, s goals.Series, sample *goals.Sample) error {
-	file := filepath.Join(g.dir, s.Name+".yaml")
-	if err := os.WriteFile(file, s.File(), 0o644); err != nil {
-		return err
+func (g *sampler) scenario(ctx context.Context, name string, text []byte, seed int, summary *results.Summary) (folder results.Folder, err error) {
+	file := filepath.Join(g.dir, name+".yaml")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return folder, err
 	}
 	root := filepath.Join(g.dir, runsDir)
 	before := latestOf(root)
-	code, err := g.launch(ctx, g.binary, []string{"--results", root, "run", file, "--quiet", "--repeat", "1", "--profile", "none", "--seed", strconv.Itoa(sample.Number)}, io.Discard)
-	folder := latestOf(root)
+	code, err := g.launch(ctx, g.binary, []string{"--results", root, "run", file, "--quiet", "--repeat", "1", "--profile", "none", "--seed", strconv.Itoa(seed)}, io.Discard)
+	folder = latestOf(root)
 	if err != nil || folder.Dir == "" || folder == before {
-		return fmt.Errorf("the run left no folder (exit code %d): %v", code, err)
+		return folder, fmt.Errorf("the run left no folder (exit code %d): %v", code, err)
 	}
-	if sample.Summary, err = folder.ReadSummary(); err != nil {
-		return err
+	if *summary, err = folder.ReadSummary(); err != nil {
+		return folder, err
 	}
 	dropData(folder, code)
 	if code == results.ExitLoss || code == results.ExitStuck {
-		return fmt.Errorf("%s: %s; see %s", sample.Summary.Verdict, strings.Join(sample.Summary.Reasons, "; "), folder.Dir)
+		return folder, fmt.Errorf("%s: %s; see %s", summary.Verdict, strings.Join(summary.Reasons, "; "), folder.Dir)
 	}
+	return folder, nil
+}
+
+// readProof takes what a sample keeps of a run's proof.
+func readProof(folder results.Folder, sample *goals.Sample) error {
 	sample.Run = folder.Name()
 	proof, err := folder.ReadProof()
 	sample.Lateness = proof.Lateness

@@ -14,7 +14,7 @@ import (
 
 type scalingCommand struct {
 	Samples int      `help:"Runs of each point; the table shows medians." default:"1" placeholder:"N"`
-	Only    []string `help:"Measure these dimensions only: producers, batch, payload, nodes." placeholder:"DIMENSION,…"`
+	Only    []string `help:"Measure these dimensions only: producers, batch, payload, nodes, partitions." placeholder:"DIMENSION,…"`
 	Again   []string `help:"Forget what was measured of these dimensions, or of all, and measure it again." placeholder:"DIMENSION,…"`
 	Table   bool     `help:"Measure nothing: write table and figures of what is there."`
 }
@@ -22,7 +22,7 @@ type scalingCommand struct {
 // Help is shown by bench scaling --help.
 func (scalingCommand) Help() string {
 	return `Varies one thing at a time, in a closed loop of 3 s a point: 1 to 1,200 producers, 1 to 1,000 messages in a batch, 40 bytes to 64 KiB in a message, 1, 3 and
-5 nodes; about 12 minutes. scaling.md, scaling.json and a figure of each curve land in the folder scaling under --results, with the place where each
+5 nodes, 1 to 64 partitions; about 14 minutes. scaling.md, scaling.json and a figure of each curve land in the folder scaling under --results, with the place where each
 curve bends and what was full there. What has been measured is kept: an interrupted measurement goes on where it ended.
 
 Examples:

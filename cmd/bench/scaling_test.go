@@ -22,7 +22,7 @@ func TestScalingScenarios(t *testing.T) {
 				t.Errorf("%s: %v", p.Series.Name, err)
 				continue
 			}
-			if got := map[string]int{"producers": s.Producers, "batch": s.BatchMessages, "payload": s.PayloadBytes, "nodes": s.Nodes}[d.Name]; got != p.X || !s.ClosedLoop {
+			if got := map[string]int{"producers": s.Producers, "batch": s.BatchMessages, "payload": s.PayloadBytes, "nodes": s.Nodes, "partitions": s.Partitions}[d.Name]; got != p.X || !s.ClosedLoop {
 				t.Errorf("%s has %d", p.Series.Name, got)
 			}
 		}
@@ -47,7 +47,7 @@ func TestScalingWrites(t *testing.T) {
 		}
 	}
 	code, out := bench(t, "--results", root, "scaling", "--table")
-	if code != 0 || !strings.Contains(out, "| 12 | 1000 | 100000 | 26.9 | 2.00 | 9.00 |") || !strings.Contains(out, "It bends at 1: 12 bring 1.00 times") || !strings.Contains(out, "Not measured: the load generator drives one partition") {
+	if code != 0 || !strings.Contains(out, "| 12 | 1000 | 100000 | 26.9 | 2.00 | 9.00 |") || !strings.Contains(out, "It bends at 1: 12 bring 1.00 times") || !strings.Contains(out, "Not measured: a log of 20 GiB") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	for _, name := range []string{"producers-rate.png", "producers-latency.svg", scalingFile, scalingMarkdown} {

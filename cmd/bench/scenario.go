@@ -30,6 +30,7 @@ type Scenario struct {
 
 	Target        string         `yaml:"target"` // one of targetKinds
 	Nodes         int            `yaml:"nodes"`
+	Partitions    int            `yaml:"partitions,omitempty"` // of the one topic; producer i writes to partition i mod partitions
 	Producers     int            `yaml:"producers"`
 	BatchMessages int            `yaml:"batch_messages"`
 	PayloadBytes  int            `yaml:"payload_bytes"` // of one message, or of the smallest
@@ -98,7 +99,7 @@ type Demands struct {
 // refused or taken as such.
 func scenarioDefaults() Scenario {
 	return Scenario{
-		Name: "unnamed", Repetitions: 1, Target: targetBuiltin, Nodes: 3, Producers: 12, BatchMessages: 100, PayloadBytes: 256, MessagesPerS: 30_000,
+		Name: "unnamed", Repetitions: 1, Target: targetBuiltin, Nodes: 3, Partitions: 1, Producers: 12, BatchMessages: 100, PayloadBytes: 256, MessagesPerS: 30_000,
 		Payload: PayloadShape{Sizes: loadgen.DistributionUniform, CompressedShare: 1, KeyDistribution: loadgen.DistributionUniform,
 			ZipfExponent: loadgen.ZipfExponentDefault},
 		Arrival:  loadgen.ArrivalSpread,
@@ -127,6 +128,9 @@ func (s Scenario) toYAML() ([]byte, error) {
 	}
 	if s.ClosedLoop {
 		s.Arrival = "" // nothing is due
+	}
+	if s.Partitions == 1 {
+		s.Partitions = 0 // said only where it is not the usual: earlier runs did not
 	}
 	text, err := yaml.Marshal(s)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 // Limits of what a scenario may ask for.
 const (
 	producersMax     = 1200
+	partitionsMax    = 64
 	batchMessagesMax = 10_000
 	repetitionsMax   = 1000
 	quietMaxMax      = duration(24 * time.Hour)
@@ -29,6 +30,12 @@ func (s Scenario) validate() error {
 		return refuseField("nodes", "%d; a cluster has 1, 3 or 5", s.Nodes)
 	case s.Producers < 1 || s.Producers > producersMax:
 		return refuseField("producers", "%d; pass 1 to %d", s.Producers, producersMax)
+	case s.Partitions < 1 || s.Partitions > partitionsMax:
+		return refuseField("partitions", "%d; pass 1 to %d", s.Partitions, partitionsMax)
+	case s.Partitions > 1 && !s.kind().own:
+		return refuseField("partitions", "%d; target %s is driven with one partition", s.Partitions, s.Target)
+	case s.Partitions > 1 && s.Consumers.Count > 0:
+		return refuseField("partitions", "%d; consumers read one partition, leave one of them out", s.Partitions)
 	case s.BatchMessages < 1 || s.BatchMessages > batchMessagesMax:
 		return refuseField("batch_messages", "%d; pass 1 to %d", s.BatchMessages, batchMessagesMax)
 	case s.Rest > restMax:

@@ -229,7 +229,7 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 	countCtx, stopCounting := context.WithCancel(ctx)
 	defer stopCounting()
 	options := r.scenario.shape(loadgen.Options{Target: r.system.target(), LedgerDir: r.folder.Ledger(),
-		Budget: batchBudget, FirstAddress: first, Seed: r.seed, Base: base, Live: live,
+		Budget: batchBudget, Partitions: r.scenario.Partitions, FirstAddress: first, Seed: r.seed, Base: base, Live: live,
 		OnStart: func(startNs int64) {
 			r.record.write(results.Event{TMonoNs: monoBase + startNs, Kind: results.KindLoadStart})
 			r.record.write(results.Event{TMonoNs: monoBase + startNs + int64(r.scenario.Warmup), Kind: results.KindWarmupEnd})

@@ -142,20 +142,31 @@ func (b *builtinSystem) adminPlanes() []profiles.NodeAddress {
 }
 
 func newBuiltinTarget(s Scenario, addresses []string) (*builtin.Target, error) {
-	options := builtin.Options{Topic: topicName, Durability: s.Durability}
+	options := builtin.Options{Topic: topicName, Partitions: s.Partitions, Durability: s.Durability}
 	for i, address := range addresses {
 		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
 	}
 	return builtin.New(options)
 }
 
-// offlineSource reads the nodes' files up to an offset.
-func offlineSource(folder results.Folder, nodes int, upTo uint64) (loadgen.Source, error) {
-	options := builtin.FilesOptions{Topic: topicName, UpTo: upTo}
-	for i := range nodes {
-		options.Replicas = append(options.Replicas, builtin.ReplicaDir{Name: results.NodeName(i), Dir: folder.DataDir(i)})
+// offlineSource reads the nodes' files, each partition up to an offset of its own.
+func offlineSource(folder results.Folder, nodes int, upTo []uint64) (loadgen.Source, error) {
+	var partitions loadgen.Partitions
+	for p, end := range upTo {
+		options := builtin.FilesOptions{Topic: topicName, Partition: p, UpTo: end}
+		for i := range nodes {
+			options.Replicas = append(options.Replicas, builtin.ReplicaDir{Name: results.NodeName(i), Dir: folder.DataDir(i)})
+		}
+		files, err := builtin.NewFiles(options)
+		if err != nil {
+			return nil, err
+		}
+		partitions = append(partitions, files)
 	}
-	return builtin.NewFiles(options)
+	if len(partitions) == 1 {
+		return partitions[0], nil
+	}
+	return partitions, nil
 }
 
 // liveSource reads nodes that run by a cluster file.
@@ -171,7 +182,7 @@ func liveSource(file string, nodes int) (loadgen.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := builtin.Options{Topic: topicName, Token: token, Durability: config.Topics[0].Durability}
+	options := builtin.Options{Topic: topicName, Partitions: config.Topics[0].Partitions, Token: token, Durability: config.Topics[0].Durability}
 	for i, n := range config.Nodes {
 		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: n.Dial.Client})
 	}

@@ -72,7 +72,9 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	for i := range run.Asked.Producers {
 		ledgers = append(ledgers, loadgen.LedgerPath(folder.Ledger(), i))
 	}
-	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished, AllowTrimmed: askedToTrim(run)})
+	asked := askedOfLog(run)
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished, AllowTrimmed: asked.Cluster.RetentionBytes > 0,
+		Partitions: asked.Partitions})
 	if err != nil {
 		return nil, 0, &exitError{results.ExitInvalid, err}
 	}
@@ -80,7 +82,7 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	if c.Live != "" {
 		source, err = liveSource(c.Live, run.Asked.Nodes)
 	} else {
-		source, err = offlineSource(folder, run.Asked.Nodes, verifier.AckedEnd())
+		source, err = offlineSource(folder, run.Asked.Nodes, verifier.AckedEnds())
 	}
 	if err != nil {
 		return nil, 0, usage("%w", err)
@@ -99,15 +101,17 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	return report, verifier.AckedEnd(), nil
 }
 
-// askedToTrim says whether the run's scenario has retention.
-func askedToTrim(run results.Run) bool {
-	var s struct {
-		Cluster struct {
-			RetentionBytes int64 `json:"retention_bytes"`
-		} `json:"cluster"`
-	}
-	_ = json.Unmarshal(run.Asked.Scenario, &s) // a scenario without the field trims nothing
-	return s.Cluster.RetentionBytes > 0
+// askedLog is what a run's scenario says of the log to be read.
+type askedLog struct {
+	Partitions int `json:"partitions"` // 0: one
+	Cluster    struct {
+		RetentionBytes int64 `json:"retention_bytes"`
+	} `json:"cluster"`
+}
+
+func askedOfLog(run results.Run) (asked askedLog) {
+	_ = json.Unmarshal(run.Asked.Scenario, &asked) // a scenario without the fields has one partition, and trims nothing
+	return asked
 }
 
 // noData says why there is nothing to read, as far as the record tells.

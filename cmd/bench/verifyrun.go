@@ -28,7 +28,8 @@ func (r *session) verify(ctx context.Context) error {
 		r.profiler.wait() // readings stop and kill nodes
 	}
 	acked := int64(r.askedBatches() * ackedShareOfOfferMin)
-	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1), AllowTrimmed: r.scenario.trims()})
+	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1), AllowTrimmed: r.scenario.trims(),
+		Partitions: r.scenario.Partitions})
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}

@@ -20,6 +20,7 @@ type Sample struct {
 	ShapeFirst bool                   `json:"shape_first"`
 	Run        string                 `json:"run"` // its folder
 	Summary    results.Summary        `json:"summary"`
+	Against    *results.Summary       `json:"against"` // of the scenario beside it
 	Lateness   results.LatenessProof  `json:"lateness"`
 	BusyShare  *float64               `json:"busy_share"` // of all cores, during the load
 	Shape      *results.ShapeLimit    `json:"shape"`

@@ -15,6 +15,8 @@ type Series struct {
 	Pairs    int // samples; 0: as many as are asked for
 	// Shape is the load of the shape beside each run; 0: none.
 	Shape ShapeLoad
+	// Against is a scenario that is run beside each run, to be compared with it; "": none.
+	Against string
 	// Limits are kinds of other limits measured beside each run.
 	Limits []string
 	// Took is about how long one sample takes.
@@ -36,6 +38,8 @@ const (
 	SeriesBackup    = "backup-kills"
 	SeriesReturn    = "return"
 	SeriesSingles   = "singles"
+	SeriesMany      = "partitions"
+	SeriesFew       = "partitions-few"
 	SeriesElections = "elections"
 )
 
@@ -65,9 +69,16 @@ func AllSeries(elections time.Duration) []Series {
 			Scenario: kills("backup", 5, 20, "10s"), Limits: []string{"disk", "loopback"}},
 		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 40 * time.Second,
 			Scenario: "nodes: 1\nbatch_messages: 1\ndurability: replicated\nmessages_per_s: 30000\noverload: true\nwarmup: 1s\nduration: 6s\nquiet_max: 60s\n" + demandNothing},
+		{Name: SeriesMany, About: "saturated by 192 producers in 16 partitions, and in one", Took: 60 * time.Second, Scenario: saturated(16, 192), Against: saturated(1, 192)},
+		{Name: SeriesFew, About: "saturated by 12 producers in 16 partitions, and in one", Took: 60 * time.Second, Scenario: saturated(16, 12), Against: saturated(1, 12)},
 		{Name: SeriesElections, About: fmt.Sprintf("saturated for %v", elections), Pairs: 1, Took: elections + 2*time.Minute,
 			Scenario: fmt.Sprintf("closed_loop: true\nwarmup: 5s\nduration: %v\nquiet_max: 120s\ncluster: {retention_bytes: 2147483648}\n%s", elections, demandNothing)},
 	}
+}
+
+// saturated is a short closed loop over so many partitions.
+func saturated(partitions, producers int) string {
+	return fmt.Sprintf("partitions: %d\nproducers: %d\nclosed_loop: true\nwarmup: 1s\nduration: 5s\nquiet_max: 60s\n%s", partitions, producers, demandNothing)
 }
 
 // kills is a load during which a node of a role is killed again and again.
@@ -81,6 +92,14 @@ func kills(role string, times, everyS int, down string) string {
 }
 
 // File is the scenario as a file.
-func (s Series) File() []byte {
-	return []byte(fmt.Sprintf("name: %s\nabout: %s\n%s", s.Name, s.About, s.Scenario))
+func (s Series) File() []byte { return s.file(s.Name, s.Scenario) }
+
+// AgainstFile is the scenario beside it as a file.
+func (s Series) AgainstFile() []byte { return s.file(s.AgainstName(), s.Against) }
+
+// AgainstName is that of the scenario beside it.
+func (s Series) AgainstName() string { return s.Name + "-against" }
+
+func (s Series) file(name, scenario string) []byte {
+	return fmt.Appendf(nil, "name: %s\nabout: %s\n%s", name, s.About, scenario)
 }

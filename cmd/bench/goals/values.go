@@ -18,6 +18,14 @@ func shapeOf(s Sample, of func(results.ShapeLimit) float64) float64 {
 	return of(*s.Shape)
 }
 
+// against is the rate of a run to that of the scenario beside it.
+func against(s Sample) []float64 {
+	if s.Against == nil {
+		return nil
+	}
+	return ratio(s.Summary.BatchesPerS, s.Against.BatchesPerS)
+}
+
 func rateOf(l results.ShapeLimit) float64 { return l.BatchesPerS }
 
 func backupCPU(l results.ShapeLimit) float64 {

@@ -33,10 +33,11 @@ type Point struct {
 }
 
 // usual is the load that each point changes one number of.
-type usual struct{ nodes, producers, batchMessages, payloadBytes int }
+type usual struct{ nodes, partitions, producers, batchMessages, payloadBytes int }
 
 func (u usual) scenario() string {
 	return fmt.Sprintf(`nodes: %d
+partitions: %d
 producers: %d
 batch_messages: %d
 payload_bytes: %d
@@ -46,14 +47,14 @@ duration: 4s
 quiet_max: 60s
 cluster: {retention_bytes: 2147483648}
 demands: {late_p99_max: 10s, canary_change_max: 100}
-`, u.nodes, u.producers, u.batchMessages, u.payloadBytes)
+`, u.nodes, u.partitions, u.producers, u.batchMessages, u.payloadBytes)
 }
 
 const pointTook = 25 * time.Second
 
 func points(name string, values []int, change func(*usual, int)) (all []Point) {
 	for _, x := range values {
-		u := usual{nodes: 3, producers: 12, batchMessages: 100, payloadBytes: 256}
+		u := usual{nodes: 3, partitions: 1, producers: 12, batchMessages: 100, payloadBytes: 256}
 		change(&u, x)
 		all = append(all, Point{x, goals.Series{Name: fmt.Sprintf("%s-%d", name, x), About: fmt.Sprintf("scaling, %s %d", name, x), Scenario: u.scenario(), Took: pointTook}})
 	}
@@ -74,7 +75,8 @@ func Dimensions() []Dimension {
 			Points: points("payload", []int{40, 256, 1024, 4096, 16384, 65536}, func(u *usual, x int) { u.payloadBytes, u.batchMessages = x, payloadBatch })},
 		{Name: "nodes", Title: "Nodes", XLabel: "nodes on one machine, 12 producers",
 			Points: points("nodes", []int{1, 3, 5}, func(u *usual, x int) { u.nodes = x })},
-		{Name: "partitions", Title: "Partitions", Missing: "the load generator drives one partition of a topic"},
+		{Name: "partitions", Title: "Partitions", XLabel: "partitions, 64 producers spread over them (log scale)",
+			Points: points("partitions", []int{1, 2, 4, 16, 64}, func(u *usual, x int) { u.partitions, u.producers = x, 64 })},
 		{Name: "log", Title: "Length of the log", Missing: "a log of 20 GiB on one node and 5 GiB on three takes 35 GiB of disk and half an hour: it is not written by this command"},
 	}
 }

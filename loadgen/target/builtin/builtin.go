@@ -36,6 +36,7 @@ type Options struct {
 	Nodes      []Node
 	Topic      string
 	Partition  int
+	Partitions int    // if more than 1: of the whole topic, from 0 on; Partition is 0 then
 	Token      string // bearer token; "" sends none
 	Durability string // persisted or replicated, for the guarantee in words
 
@@ -84,6 +85,9 @@ func (o Options) validate() error {
 	if o.ReadBytes < 0 || o.ReadTimeout < 0 {
 		return fmt.Errorf("builtin target: reads of %d bytes within %v: pass positive numbers", o.ReadBytes, o.ReadTimeout)
 	}
+	if o.Partitions < 0 || o.Partitions > 1 && o.Partition != 0 {
+		return fmt.Errorf("builtin target: partition %d of %d partitions: pass one partition, or how many", o.Partition, o.Partitions)
+	}
 	return checkPartition(o.Topic, o.Partition)
 }
 
@@ -99,14 +103,19 @@ func checkPartition(topic string, partition int) error {
 	return nil
 }
 
-// Target is a partition of a running cluster.
+// Target is a partition of a running cluster, or all partitions of a topic.
 type Target struct {
 	options Options
 
 	batches, sessions, frames string // paths
+
+	partitions []*Target // each by itself, this one the first
 }
 
-var _ loadgen.Target = (*Target)(nil)
+var (
+	_ loadgen.Target            = (*Target)(nil)
+	_ loadgen.PartitionedSource = (*Target)(nil)
+)
 
 // New makes a target. It connects to nobody yet.
 func New(options Options) (*Target, error) {
@@ -114,9 +123,21 @@ func New(options Options) (*Target, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	partition := fmt.Sprintf("/v1/topics/%s/partitions/%d", o.Topic, o.Partition)
-	return &Target{options: o, batches: partition + "/batches", sessions: partition + "/sessions", frames: partition + "/frames"}, nil
+	first := newPartition(o)
+	first.partitions = []*Target{first}
+	for o.Partition = 1; o.Partition < o.Partitions; o.Partition++ {
+		first.partitions = append(first.partitions, newPartition(o))
+	}
+	return first, nil
 }
+
+func newPartition(o Options) *Target {
+	partition := fmt.Sprintf("/v1/topics/%s/partitions/%d", o.Topic, o.Partition)
+	return &Target{options: o, batches: partition + "/batches", sessions: partition + "/sessions", frames: partition + "/frames"}
+}
+
+// Partition implements loadgen.PartitionedSource.
+func (t *Target) Partition(partition int) loadgen.Source { return t.partitions[partition] }
 
 // Name implements loadgen.Target.
 func (t *Target) Name() string { return "builtin" }
@@ -159,6 +180,10 @@ func (t *Target) OpenProducer(_ context.Context, o loadgen.ProducerOptions) (loa
 		return nil, fmt.Errorf("builtin target: batches of %d messages in %d bytes: the server takes at most %d messages in %d bytes",
 			o.BatchMessages, body, wire.MessagesMax, wire.BodyBytesMax)
 	}
+	if o.Partition < 0 || o.Partition >= len(t.partitions) {
+		return nil, fmt.Errorf("builtin target: no partition %d of %d", o.Partition, len(t.partitions))
+	}
+	t = t.partitions[o.Partition]
 	p := &producer{target: t, frame: make([]byte, wire.HeaderBytes, wire.HeaderBytes+body)}
 	p.lay(o.BatchMessages, o.MessageBytes)
 	var id [16]byte

@@ -1,0 +1,112 @@
+package loadgen_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rejoin/loadgen"
+	"rejoin/loadgen/target/memory"
+)
+
+// partitioned is a topic of several memory targets.
+type partitioned struct {
+	*memory.Target // the first: addresses and names
+	logs           []*memory.Target
+}
+
+func (p *partitioned) Partition(partition int) loadgen.Source { return p.logs[partition] }
+
+func (p *partitioned) OpenProducer(ctx context.Context, o loadgen.ProducerOptions) (loadgen.Producer, error) {
+	return p.logs[o.Partition].OpenProducer(ctx, o)
+}
+
+const testPartitions = 3
+
+// ranPartitioned is such a topic that took a short load.
+func ranPartitioned(t *testing.T) (*partitioned, loadgen.VerifyOptions) {
+	t.Helper()
+	topic := &partitioned{}
+	for range testPartitions {
+		topic.logs = append(topic.logs, newTarget(t, memory.Options{Delay: time.Millisecond}))
+	}
+	topic.Target = topic.logs[0]
+	o := fakeClockOptions(t, topic)
+	o.Duration, o.Producers, o.Partitions = time.Second, 7, testPartitions
+	outcome, err := loadgen.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topic, loadgen.VerifyOptions{Ledgers: outcome.Ledgers, Partitions: testPartitions, AckedMin: 50}
+}
+
+// TestPartitionsAreVerified: offsets begin anew in each partition, and together all batches are there.
+func TestPartitionsAreVerified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, o := ranPartitioned(t)
+		report := mustVerify(t, topic, o)
+		if report.Verdict != loadgen.VerifyPass || report.Replicas[0].VerifiedBatches != report.AckedBatches {
+			t.Errorf("%+v", report)
+		}
+		v, err := loadgen.NewVerifier(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := uint64(0)
+		for p, end := range v.AckedEnds() {
+			if sum += end; end == 0 || end != topic.logs[p].EndOffset() {
+				t.Errorf("partition %d: acknowledged to offset %d, it ends at %d", p, end, topic.logs[p].EndOffset())
+			}
+		}
+		if v.AckedEnd() != sum || report.Replicas[0].ReadTo != sum {
+			t.Errorf("the sum of %d is told as %d, read to %d", sum, v.AckedEnd(), report.Replicas[0].ReadTo)
+		}
+	})
+}
+
+// TestPartitionFaultsAreFound: what is wrong in one partition is found and names it, and so is a log that answers for another one.
+func TestPartitionFaultsAreFound(t *testing.T) {
+	for _, fault := range []memory.Fault{memory.FaultLost, memory.FaultDuplicated, memory.FaultReordered, memory.FaultGap, memory.FaultCorrupted, memory.FaultForeign} {
+		synctest.Test(t, func(t *testing.T) {
+			topic, o := ranPartitioned(t)
+			topic.logs[1].Plant(fault, "")
+			report := mustVerify(t, topic, o)
+			if report.Verdict != loadgen.VerifyFail || !slices.ContainsFunc(report.Reasons, func(r string) bool { return strings.Contains(r, "partition 1: ") }) {
+				t.Errorf("%v: %s %q", fault, report.Verdict, report.Reasons)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		topic, o := ranPartitioned(t)
+		topic.logs[1].Plant(memory.FaultDiverged, "m2")
+		if report := mustVerify(t, topic, o); !slices.Equal(report.DivergedReplicas, []string{"m2"}) {
+			t.Errorf("%+v", report)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		topic, o := ranPartitioned(t)
+		topic.logs[1], topic.logs[2] = topic.logs[2], topic.logs[1]
+		o.AllowTornLedgers = true // that a ledger may lack its end excuses nothing in another partition
+		report := mustVerify(t, topic, o)
+		if report.Count(loadgen.KindForeign) == 0 || report.Count(loadgen.KindLost) == 0 {
+			t.Errorf("two partitions changed places: %s %q", report.Verdict, report.Reasons)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		topic, o := ranPartitioned(t)
+		if report := mustVerify(t, topic.Target, o); report.Verdict == loadgen.VerifyPass || report.Replicas[0].Unreadable == "" {
+			t.Errorf("a source without partitions: %+v", report)
+		}
+	})
+}
+
+// TestPartitionsRefused: a target must tell its partitions apart.
+func TestPartitionsRefused(t *testing.T) {
+	o := loadgen.Options{Target: newTarget(t, memory.Options{}), LedgerDir: t.TempDir(), Partitions: 2, OvershootSamples: -1}
+	if _, err := loadgen.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "partitions") {
+		t.Errorf("error %v", err)
+	}
+}
