@@ -13,7 +13,7 @@ import (
 
 type goalsCommand struct {
 	Pairs     int      `help:"Samples of each series that is no single long run." default:"5" placeholder:"N"`
-	Only      []string `help:"Measure these series only: burst, sustained, steady, primary-kills, backup-kills, return, singles, partitions, partitions-few, elections." placeholder:"SERIES,…"`
+	Only      []string `help:"Measure these series only: burst, sustained, steady, primary-kills, backup-kills, return, singles, partitions, partitions-few, elections, log." placeholder:"SERIES,…"`
 	Again     []string `help:"Forget the samples of these series, or of all, and measure them again." placeholder:"SERIES,…"`
 	Elections duration `help:"How long the log is saturated to count false elections." default:"30m" placeholder:"TIME"`
 	Table     bool     `help:"Measure nothing: judge what is there."`
@@ -41,12 +41,13 @@ const (
 
 // Run measures what is missing and writes the table.
 func (c *goalsCommand) Run(env *environment) error {
-	series, err := c.series()
+	plan := goals.Plan{Elections: time.Duration(c.Elections), LogBytes: logBytes(env.results)}
+	series, err := c.series(plan)
 	if err != nil {
 		return usage("%w", err)
 	}
 	var again []goals.Series
-	for _, s := range goals.AllSeries(time.Duration(c.Elections)) {
+	for _, s := range goals.AllSeries(plan) {
 		if slices.Contains(c.Again, everySeries) || slices.Contains(c.Again, s.Name) {
 			again = append(again, s)
 		}
@@ -79,8 +80,22 @@ func (c *goalsCommand) Run(env *environment) error {
 
 const goalPairsMax = 50
 
+// logBytes is how long the large log may become on the disk under the results, or under what is there of them yet.
+func logBytes(dir string) int64 {
+	for {
+		if found := results.Probe(dir); found.DiskFreeBytes != nil {
+			return goals.LogBytes(*found.DiskFreeBytes)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return 0
+		}
+		dir = parent
+	}
+}
+
 // series are those that are asked for, with as many samples as are asked for.
-func (c *goalsCommand) series() (wanted []goals.Series, err error) {
+func (c *goalsCommand) series(plan goals.Plan) (wanted []goals.Series, err error) {
 	if c.Pairs < 1 || c.Pairs > goalPairsMax {
 		return nil, fmt.Errorf("--pairs %d: pass 1 to %d", c.Pairs, goalPairsMax)
 	}
@@ -88,7 +103,7 @@ func (c *goalsCommand) series() (wanted []goals.Series, err error) {
 		return nil, fmt.Errorf("--elections %v: pass at least 10s", c.Elections)
 	}
 	var names []string
-	for _, s := range goals.AllSeries(time.Duration(c.Elections)) {
+	for _, s := range goals.AllSeries(plan) {
 		names = append(names, s.Name)
 		if s.Pairs == 0 {
 			s.Pairs = c.Pairs

@@ -15,7 +15,7 @@ import (
 
 // TestGoalScenarios: each series' scenario is one, with the kills that its rows count.
 func TestGoalScenarios(t *testing.T) {
-	for _, s := range goals.AllSeries(10 * time.Minute) {
+	for _, s := range goals.AllSeries(goals.Plan{Elections: 10 * time.Minute, LogBytes: 20 << 30}) {
 		parsed, err := parseScenario(s.Name, s.File())
 		if err != nil {
 			t.Errorf("%s: %v", s.Name, err)

@@ -111,7 +111,7 @@ func (g *sampler) sample(ctx context.Context, s goals.Series, n int) (goals.Samp
 		if err != nil {
 			return err
 		}
-		return readProof(folder, &sample)
+		return errors.Join(readProof(folder, &sample), readWindows(folder, s, &sample))
 	}
 	steps := []func() error{run, beside}
 	if sample.ShapeFirst {
@@ -156,6 +156,20 @@ func (g *sampler) scenario(ctx context.Context, name string, text []byte, seed i
 		return folder, fmt.Errorf("%s: %s; see %s", summary.Verdict, strings.Join(summary.Reasons, "; "), folder.Dir)
 	}
 	return folder, nil
+}
+
+// readWindows takes the latency over time, where the series wants it.
+func readWindows(folder results.Folder, s goals.Series, sample *goals.Sample) error {
+	if !s.Windows {
+		return nil
+	}
+	events, err := folder.ReadEvents()
+	if err != nil {
+		return err
+	}
+	sample.LogBytes, sample.LoadStart = s.LogBytes, time.Duration(results.TimelineOf(events).LoadStartNs)
+	sample.Windows, err = folder.ReadWindows(results.DueToAck, goals.WindowWidth, goals.WindowQuantiles...)
+	return err
 }
 
 // readProof takes what a sample keeps of a run's proof.

@@ -109,7 +109,7 @@ func TestWorstAndDoubts(t *testing.T) {
 // TestRowsAreWhole: each row is measured by a series that exists or says why not, and its goal is no worse than its floor.
 func TestRowsAreWhole(t *testing.T) {
 	series := map[string]bool{}
-	for _, s := range AllSeries(time.Minute) {
+	for _, s := range AllSeries(Plan{Elections: time.Minute, LogBytes: 2 << 30}) {
 		series[s.Name] = true
 	}
 	for _, r := range Rows() {
@@ -119,6 +119,38 @@ func TestRowsAreWhole(t *testing.T) {
 		if r.LowerIsBetter && r.Goal > r.Floor || !r.LowerIsBetter && r.Goal < r.Floor {
 			t.Errorf("%s: goal %v, floor %v", r.Figure, r.Goal, r.Floor)
 		}
+	}
+}
+
+// TestLargeLog: the length follows the free space, its steps hold the frames, and windows of both stretches are compared.
+func TestLargeLog(t *testing.T) {
+	for free, want := range map[int64]int64{2 << 30: 0, 30 << 30: 10 << 30, 900 << 30: 20 << 30} {
+		if got := LogBytes(free); got != want {
+			t.Errorf("%d free: %d, want %d", free, got, want)
+		}
+	}
+	const bytes = 20 << 30
+	fill, pause, large, end := logTimes(bytes)
+	if filled := (pause - fill).Seconds() * logFillPerS / logBatchMessages * logFrameBytes; filled < bytes*0.99 || filled > bytes*1.01 {
+		t.Errorf("%v fill %v bytes", pause-fill, filled)
+	}
+	window := func(from time.Duration, p50 int64) results.Window {
+		return results.Window{FromNs: int64(from), ToNs: int64(from + WindowWidth), QuantileNs: []*int64{&p50}}
+	}
+	s := Sample{LogBytes: bytes, LoadStart: time.Second}
+	s.Windows = []results.Window{window(0, 9e9), window(10*time.Second, 1e6), window(s.LoadStart+fill+time.Second, 8e9), window(s.LoadStart+large, 2e6),
+		window(s.LoadStart+end-time.Second, 7e9)}
+	if got := largeToEmpty(s); len(got) != 1 || got[0] != 2 {
+		t.Errorf("%v", got)
+	}
+	s.Windows = s.Windows[:2]
+	if got := largeToEmpty(s); got != nil {
+		t.Errorf("%v without a large log", got)
+	}
+	s.Summary.Kills = []results.KillSummary{{CaughtUpMs: new(500.0)}, {CaughtUpMs: new(1500.0)}}
+	s.Summary.Replicas = []results.ReplicaSummary{{DataBytes: new(int64(bytes))}}
+	if o := Judge(rowNamed(t, "boot of one node"), []Sample{s}); *o.Value != 1.5 || !strings.Contains(o.Why, "20.0 GiB") {
+		t.Errorf("%+v", o)
 	}
 }
 

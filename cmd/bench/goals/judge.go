@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"rejoin/results"
 	"rejoin/results/compare"
@@ -52,10 +53,11 @@ func Judge(r Row, samples []Sample) Outcome {
 	for _, s := range samples {
 		values = append(values, r.Values(s)...)
 	}
-	if o.Why = r.Note; len(values) == 0 {
+	if len(values) == 0 {
 		o.Why = whyEmpty(r, samples)
 		return o
 	}
+	o.Why = sentences(r.said(samples), r.Note)
 	o.N = len(values)
 	if r.Worst {
 		o.Value = new(r.worst(values))
@@ -64,13 +66,21 @@ func Judge(r Row, samples []Sample) Outcome {
 		o.Value, o.Lo, o.Hi = estimate.Median, estimate.Lo, estimate.Hi
 	}
 	o.Status = r.status(*o.Value, o.Lo, o.Hi, o.N)
-	if doubts := doubtsOf(samples); doubts != "" {
-		if o.Why != "" {
-			o.Why += "; "
-		}
-		o.Why += doubts
-	}
+	o.Why = sentences(o.Why, doubtsOf(samples))
 	return o
+}
+
+// said is what the samples say themselves.
+func (r Row) said(samples []Sample) string {
+	if r.Says == nil {
+		return ""
+	}
+	return r.Says(samples)
+}
+
+// sentences joins those that say something.
+func sentences(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 func (r Row) worst(values []float64) float64 {
@@ -110,15 +120,12 @@ func (r Row) status(value float64, lo, hi *float64, n int) Status {
 }
 
 func whyEmpty(r Row, samples []Sample) string {
-	if len(samples) == 0 {
-		return fmt.Sprintf("series %s has not been measured", r.Series)
+	text := fmt.Sprintf("series %s has not been measured", r.Series)
+	if len(samples) > 0 {
+		text = fmt.Sprintf("%d runs of series %s tell nothing of it", len(samples), r.Series)
 	}
-	text := fmt.Sprintf("%d runs of series %s tell nothing of it", len(samples), r.Series)
-	if why := samples[0].Summary.Cost.DeviceUnknown; why != "" && r.OfDevice {
+	if why := sentences(r.said(samples), r.Note); why != "" {
 		text += ": " + why
-	}
-	if r.Note != "" {
-		text += ": " + r.Note
 	}
 	return text
 }

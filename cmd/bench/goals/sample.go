@@ -26,6 +26,12 @@ type Sample struct {
 	Shape      *results.ShapeLimit    `json:"shape"`
 	Disk       *results.DiskLimit     `json:"disk"`
 	Loopback   *results.LoopbackLimit `json:"loopback"`
+
+	// Of a series with windows: the log's length that was asked for, the load's start since the run's, and the latency from due, of which
+	// WindowQuantiles are kept, in windows since the run's start.
+	LogBytes  int64            `json:"log_bytes,omitempty"`
+	LoadStart time.Duration    `json:"load_start_ns,omitempty"`
+	Windows   []results.Window `json:"windows,omitempty"`
 }
 
 // Folder keeps samples, one file each.

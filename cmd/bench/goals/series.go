@@ -19,6 +19,9 @@ type Series struct {
 	Against string
 	// Limits are kinds of other limits measured beside each run.
 	Limits []string
+	// Windows are kept of each run. LogBytes is the length that the log is to have in the end, where it matters.
+	Windows  bool
+	LogBytes int64
 	// Took is about how long one sample takes.
 	Took time.Duration
 }
@@ -38,6 +41,7 @@ const (
 	SeriesBackup    = "backup-kills"
 	SeriesReturn    = "return"
 	SeriesSingles   = "singles"
+	SeriesLog       = "log"
 	SeriesMany      = "partitions"
 	SeriesFew       = "partitions-few"
 	SeriesElections = "elections"
@@ -48,9 +52,16 @@ const steadyPayloadBytes = 256
 
 const demandNothing = "demands: {late_p99_max: 10s, canary_change_max: 100}\n"
 
-// AllSeries are all of them, in the order in which they are measured. elections is how long the last one loads the log.
-func AllSeries(elections time.Duration) []Series {
-	return []Series{
+// Plan is what of the series differs from one measurement to another.
+type Plan struct {
+	Elections time.Duration // how long the last series loads the log
+	LogBytes  int64         // of a large log; 0: none
+}
+
+// AllSeries are all of them, in the order in which they are measured.
+func AllSeries(plan Plan) []Series {
+	elections := plan.Elections
+	all := []Series{
 		{Name: SeriesBurst, About: "saturated for 3 s, in segments that were made while the log was at rest", Took: 40 * time.Second,
 			Scenario: "closed_loop: true\nrest: 8s\nwarmup: 300ms\nduration: 3300ms\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648, segments_ready: 12}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 3 * time.Second}, Limits: []string{"loopback"}},
@@ -74,6 +85,10 @@ func AllSeries(elections time.Duration) []Series {
 		{Name: SeriesElections, About: fmt.Sprintf("saturated for %v", elections), Pairs: 1, Took: elections + 2*time.Minute,
 			Scenario: fmt.Sprintf("closed_loop: true\nwarmup: 5s\nduration: %v\nquiet_max: 120s\ncluster: {retention_bytes: 2147483648}\n%s", elections, demandNothing)},
 	}
+	if plan.LogBytes > 0 {
+		all = append(all, largeLog(plan.LogBytes))
+	}
+	return all
 }
 
 // saturated is a short closed loop over so many partitions.

@@ -72,6 +72,16 @@ func deviceBytes(s Sample) []float64 {
 	return ratio(written, 3*steadyPayloadBytes*float64(cost.AckedMessages))
 }
 
+// deviceUnknown is why a run knows no bytes of the device.
+func deviceUnknown(samples []Sample) string {
+	for _, s := range samples {
+		if why := s.Summary.Cost.DeviceUnknown; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
 func allocations(role string) func(Sample) []float64 {
 	return func(s Sample) []float64 {
 		if c := s.Summary.Cost.Role(role); c != nil && c.AllocationsPerBatch != nil {
