@@ -121,5 +121,5 @@ mutants: ## let the simulator find each mutant of server/sim/mutants within SEED
 	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),2000)
 
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
-	@if [ -x $(BENCH) ] && [ -d results ]; then $(BENCH) clean --all --data; fi
+	@if [ -x $(BENCH) ]; then $(BENCH) clean --all --data; else go run ./cmd/bench clean --all --data; fi
 	rm -rf bin

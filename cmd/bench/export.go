@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -123,14 +124,15 @@ func (t exportTable) writeCSV(w io.Writer) error {
 
 // csvText is a cell as JSON spells it, text without its quotes. Text that a spreadsheet would take for a formula gets a quote before it.
 func csvText(cell any) (string, error) {
-	switch v := cell.(type) {
-	case nil:
+	if cell == nil {
 		return "", nil
-	case string:
-		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
-			return "'" + v, nil
+	}
+	if v := reflect.ValueOf(cell); v.Kind() == reflect.String { // also a named type, such as an event's kind
+		text := v.String()
+		if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+			return "'" + text, nil
 		}
-		return v, nil
+		return text, nil
 	}
 	text, err := json.Marshal(cell)
 	return string(text), err

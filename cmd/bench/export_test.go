@@ -77,6 +77,10 @@ func TestExportsOfARun(t *testing.T) {
 	if len(kills) != len(s.Kills) || kills[0]["node"] != s.Kills[0].Node || kills[0]["down_ms"] == "" {
 		t.Errorf("kills are %v", kills)
 	}
+	_, events := exported(t, "--results", root, "export", "latest", "events")
+	if i := slices.IndexFunc(events, func(r map[string]string) bool { return r["kind"] == string(results.KindRunStart) }); i < 0 || events[i]["pid"] != "" {
+		t.Errorf("events are %v", events)
+	}
 	_, metrics := exported(t, "--results", root, "export", "latest")
 	if i := slices.IndexFunc(metrics, func(r map[string]string) bool { return r["metric"] == "kill.primary.gap" }); i < 0 || metrics[i]["kill"] != "1" || metrics[i]["unit"] != "ns" {
 		t.Errorf("metrics are %v", metrics)

@@ -65,17 +65,22 @@ func columnsOf(t reflect.Type, prefix string) []string {
 	return columns
 }
 
-// cellsOf are the values of a struct's columns; v is not valid for a nil pointer, whose cells are all nil.
+// cellsOf are the values of a struct's columns; v is not valid for what is not there, whose cells are all nil.
 func cellsOf(v reflect.Value, t reflect.Type) []any {
 	var cells []any
 	for _, field := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" || field.Anonymous {
 			continue
 		}
 		var value reflect.Value
 		if v.IsValid() {
 			value = v.FieldByIndex(field.Index)
+			if options == "omitempty" && value.IsZero() {
+				value = reflect.Value{} // what the file leaves out is not known
+			}
+		}
+		if value.IsValid() {
 			if value.Kind() == reflect.Pointer {
 				value = value.Elem() // not valid if nil
 			}
