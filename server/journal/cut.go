@@ -106,6 +106,9 @@ func (l *Log) idAt(op uint64) (endAt, error) {
 	if next < len(l.segments) && l.segments[next].first == op+1 && l.segments[next].parentKnown { // it tells what comes before it, also where that is a hole
 		return endAt{vsr.ID{Op: op, Sum: l.segments[next].parent}, true, l.segments[next].base}, nil
 	}
+	if op+1 == l.segments[0].first { // what came before is gone, and nothing tells it
+		return endAt{ID: vsr.ID{Op: op}}, nil
+	}
 	s := l.find(op)
 	if op == s.last && s.complete() {
 		return endAt{vsr.ID{Op: op, Sum: s.lastSum}, true, s.nextOffset}, nil
@@ -296,20 +299,6 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		segments++
 	}
 	return segments, l.failed()
-}
-
-// Border returns the op at which the log begins once Trim(op) has been: that of a segment.
-func (l *Log) Border(op uint64) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	from := l.segments[0].first
-	for _, s := range l.segments[:len(l.segments)-1] {
-		if s.last >= op || s.dirty {
-			break
-		}
-		from = s.last + 1
-	}
-	return from
 }
 
 // Keep says what a trim must leave.

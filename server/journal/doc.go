@@ -6,7 +6,7 @@
 // that the simulator runs this very code over a disk that tears, loses, rots and lies. It never
 // looks into a body beyond its checksum.
 //
-// Two sides use it. The write side (Append, Sync, SyncMark, Cut, Fill, Trim, SaveState, SaveTable,
+// Two sides use it. The write side (Append, Sync, SyncMark, Cut, Fill, Divide, Trim, SaveState, SaveTable,
 // NoteCommit, Fence, Unfence, CutKeeping, Close) belongs to one goroutine, the partition's flusher. Prepare may
 // run in another at the same time. The read side (Header, Headers, ReadFrame, Span, OpOf,
 // Holes, Start, Written, EarliestOffset) is open to every goroutine and never waits for a write or a sync.

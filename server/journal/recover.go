@@ -91,35 +91,6 @@ func (rec *recovery) walk() error {
 	return nil
 }
 
-// begin returns where the chain stands when the segment of op first begins.
-func (rec *recovery) begin(first uint64) scanState {
-	st := scanState{op: first, free: true}
-	if n := len(rec.segs); n > 0 {
-		prev := rec.segs[n-1]
-		if prev.complete() {
-			return scanState{op: first, parent: prev.lastSum, base: prev.nextOffset}
-		}
-		st.base = prev.nextOffset // no more than a lower bound
-		return st
-	}
-	known := []Base{rec.o.Base, {vsr.ID{Op: 0, Sum: rec.log.root()}, 0}}
-	if s := rec.log.start; rec.log.startFile != nil && s.known {
-		known = append(known, s.Base)
-	}
-	for _, t := range rec.r.Tables {
-		known = append(known, Base{t.ID, t.NextOffset})
-	}
-	if m := rec.r.Mark; m.SumKnown {
-		known = append(known, Base{m.ID, m.NextOffset})
-	}
-	for _, b := range known {
-		if b.ID.Op == first-1 {
-			return scanState{op: first, parent: b.ID.Sum, base: b.NextOffset}
-		}
-	}
-	return st
-}
-
 // walkSegment reads one segment: its index where that is good, the frames behind it where it is not
 // whole.
 func (rec *recovery) walkSegment(st scanState, limit uint64) error {
@@ -229,7 +200,7 @@ func (rec *recovery) dropOpenEnd() error {
 		rec.segs = rec.segs[:n-1]
 		rec.dropped = append([]uint64{s.first}, rec.dropped...)
 	}
-	if n := len(rec.segs); n > 0 && !rec.segs[0].parentKnown {
+	if n := len(rec.segs); n > 0 && !rec.segs[0].parentKnown && (n == 1 || !rec.saysStart(rec.segs[0].first)) {
 		return fmt.Errorf("nothing tells what comes before op %d: %w", rec.segs[0].first, ErrUnreadable)
 	}
 	return nil

@@ -21,8 +21,8 @@ type segment struct {
 	end        int64  // bytes of the ops that have a place
 	placed     uint64 // ops first..first+placed-1 have an entry; the rest up to last is a hole without a place
 
-	// parentKnown: false only where the log has a hole on both sides of the border. Parent and base
-	// mean nothing then.
+	// parentKnown: false only where the log has a hole on both sides of the border, or has begun in one. Parent
+	// means nothing then, and base is a lower bound.
 	parentKnown bool
 
 	file     File    // nil while not loaded

@@ -13,7 +13,7 @@ import (
 //	 0  version  u32  1
 //	 4  group    u32
 //	 8  cluster  u64
-//	16  op, sum, next_offset  u64 each, of the op before the first
+//	16  op, sum, next_offset  u64 each, of the op before the first; the offset is a lower bound where the sum is not known
 //	40  flags    u64  1 sum known
 const (
 	startVersion     = 1
@@ -105,9 +105,9 @@ func (l *Log) settleStart() error {
 
 func (s *segment) before() before {
 	b := before{known: s.parentKnown}
-	b.ID.Op = s.first - 1
+	b.ID.Op, b.NextOffset = s.first-1, s.base
 	if s.parentKnown {
-		b.ID.Sum, b.NextOffset = s.parent, s.base
+		b.ID.Sum = s.parent
 	}
 	return b
 }

@@ -2,9 +2,11 @@ package journal_test
 
 import (
 	"errors"
+	"syscall"
 	"testing"
 
 	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
 )
 
 // B4: the first segment's file is lost, and with it perhaps its index. That is a hole to be filled, and not
@@ -108,4 +110,95 @@ func TestFillOnAFullDisk(t *testing.T) {
 	x.fill(1, 2, 3, 4, 5, 6, 7)
 	x.wantHoles()
 	x.wantHeld(1, 40)
+}
+
+// Two files next to one another are gone, and nothing tells where the second began. A log that is told to begin
+// within that hole does, and what is left of the hole is closed as ever, whatever crashes fall in between.
+func TestBeginsWithinAHoleWithoutBorders(t *testing.T) {
+	lost := func(t *testing.T) *fixture {
+		x := segmented(t) // segments begin at 1, 8, 15, 22, 29, 36
+		for _, name := range []string{"08", "15"} {
+			x.fs.Delete(dir + "/000000000000000000" + name + ".seg")
+			x.fs.Delete(dir + "/000000000000000000" + name + ".idx")
+		}
+		x.crash()
+		x.wantHoles(opRange{8, 21})
+		return x
+	}
+	for name, crash := range map[string]func(*fixture){"no crash": func(*fixture) {}, "a crash": (*fixture).crash, "a kill": (*fixture).kill} {
+		t.Run(name, func(t *testing.T) {
+			x := lost(t)
+			for op, want := range map[uint64]uint64{7: 1, 8: 8, 15: 15, 18: 18, 21: 21, 22: 22} {
+				if got := x.log.Border(op); got != want {
+					t.Errorf("below op %d the log would begin at op %d, want %d", op, got, want)
+				}
+			}
+			x.must(x.log.Divide(15))
+			x.must(x.log.Divide(15)) // it is done
+			crash(x)
+			x.wantHoles(opRange{8, 21})
+			if n, err := x.log.Trim(15); n != 1 || err != nil || x.log.Start() != 15 {
+				t.Fatalf("%d segments were trimmed, the log begins at op %d: %v", n, x.log.Start(), err)
+			}
+			crash(x)
+			x.wantHoles(opRange{15, 21})
+			if x.log.EarliestOffset() > x.frames[14].Header.BaseOffset {
+				t.Errorf("the log says that it begins at message %d; op 15 does at %d", x.log.EarliestOffset(), x.frames[14].Header.BaseOffset)
+			}
+			x.log.NoteCommit(x.frames[13].Header.ID()) // of the op before it nothing is known
+			for op := uint64(15); op <= 21; op++ {
+				x.fill(op)
+				crash(x)
+			}
+			x.wantHoles()
+			x.must(x.log.SyncMark())
+			crash(x)
+			x.wantHeld(15, 40)
+			x.wantEnd(40, 40)
+		})
+	}
+	t.Run("where the hole begins", func(t *testing.T) {
+		x := lost(t)
+		x.must(x.log.Divide(8))
+		if n, err := x.log.Trim(8); n != 1 || err != nil {
+			t.Fatalf("%d segments were trimmed: %v", n, err)
+		}
+		x.crash()
+		x.wantHoles(opRange{8, 21})
+		if err := x.log.Fill(x.frames[8]); !errors.Is(err, journal.ErrNoPlace) {
+			t.Errorf("op 9 was filled in before op 8: %v", err)
+		}
+	})
+	t.Run("on a full disk", func(t *testing.T) {
+		x := lost(t)
+		x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbCreate, Err: syscall.ENOSPC})
+		if err := x.log.Divide(15); !errors.Is(err, journal.ErrDiskFull) {
+			t.Fatalf("divided without room: %v", err)
+		}
+		x.wantHoles(opRange{8, 21})
+		x.must(x.log.Divide(15))
+	})
+}
+
+// A log whose only segment does not know what comes before it cannot be gone on with: nothing tells what the next
+// op follows.
+func TestNothingBeforeTheOnlySegment(t *testing.T) {
+	x := segmented(t)
+	for _, name := range []string{"08", "15"} {
+		x.fs.Delete(dir + "/000000000000000000" + name + ".seg")
+		x.fs.Delete(dir + "/000000000000000000" + name + ".idx")
+	}
+	x.crash()
+	x.must(x.log.Divide(15))
+	if _, err := x.log.Trim(15); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"22", "29", "36"} {
+		x.fs.Delete(dir + "/000000000000000000" + name + ".seg")
+		x.fs.Delete(dir + "/000000000000000000" + name + ".idx")
+	}
+	x.fs.CrashHard()
+	if _, _, err := journal.Open(x.opts); !errors.Is(err, journal.ErrUnreadable) {
+		t.Errorf("opened: %v", err)
+	}
 }

@@ -199,6 +199,11 @@ func trimBelow(log *journal.Log, j *Job, post func(vsr.Input)) error {
 	if saved, err := saveTable(log, &j.Table); !saved {
 		return err
 	}
+	if err := log.Divide(from); errors.Is(err, journal.ErrDiskFull) { // it will be asked for again
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("let the log begin at op %d: %w", from, err)
+	}
 	return trim(log, from, post)
 }
 

@@ -162,7 +162,7 @@ func (o *setup) harmonize() {
 	if d.rot > 0 { // what tells of an op must not be lost together with it
 		d.smallRot = 0
 	}
-	if d.rot == 0 || o.retention > 0 { // two files next to one another leave a hole without borders in it
+	if d.rot == 0 {
 		d.lostSegment = 0
 	}
 }

@@ -23,6 +23,7 @@ type pull struct {
 	avoid     int    // peer that the last pull failed with
 	holeAt    uint64 // tick before which holes are left alone: nobody could close them
 	holeTries int    // to close the lowest hole, since one was closed
+	behind    uint64 // where the log was last told to begin, behind a hole
 }
 
 // Chunks that the server may be ahead of the receiver.
@@ -90,22 +91,27 @@ func (r *Replica) pullHole() bool {
 }
 
 // beginBehind gives up a hole that nobody closes and that retention has passed elsewhere: this log, too,
-// begins behind it. It tells whether the hole is given up, and need not be asked for.
+// begins behind it. It tells whether there is nobody to ask for it any more: whoever has not trimmed it may be
+// back with it before the disk has let the log begin elsewhere, or before it may.
 //
 // Invariant: a log drops an op, other than by its own retention, only where another one has dropped it
 // already. So whatever is missing at the beginning of any log, some replica's retention once took it.
 // All of it is committed here, and the client table as of commit, which is saved first, tells of it.
 func (r *Replica) beginBehind(hole OpRange) bool {
 	start, trimmed := r.trimmedBehind(hole.From)
-	if trimmed == 0 || trimmed < r.cfg.Replicas-1 && r.pull.holeTries < r.cfg.Replicas { // somebody else may still have it
+	everywhere := trimmed == r.cfg.Replicas-1
+	if trimmed == 0 || !everywhere && r.pull.holeTries < r.cfg.Replicas { // somebody else may still have it
 		return false
 	}
 	if lease := r.Lease(); r.log.commit.Op+1 < start || lease > 0 && lease < start || r.diskFull || r.diskBehind() { // not yet
-		return true
+		return everywhere
 	}
-	r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})
+	if r.pull.behind != start { // it is asked for again until the disk has done it
+		r.pull.behind = start
+		r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})
+	}
 	r.emit(Effect{Kind: EffTrim, ID: ID{Op: start}, Table: r.Table()})
-	return true
+	return everywhere
 }
 
 // trimmedBehind counts the other replicas that have trimmed op, by what they said, and tells where the
@@ -197,7 +203,7 @@ func (r *Replica) startPull(from, target uint64, hole bool) bool {
 		target = min(target, commit)
 	}
 	bulk := !hole && target-from >= r.cfg.RingOps && !r.errs(mistake.RepairNeverFinal)
-	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt, holeTries: p.holeTries}
+	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt, holeTries: p.holeTries, behind: p.behind}
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
 	return true

@@ -38,10 +38,20 @@ func (g *rig) trims() (starts []uint64) {
 	return starts
 }
 
+// behind counts the events that tell that the log begins behind a hole.
+func (g *rig) behind() (times int) {
+	for _, e := range g.effects {
+		if e.Kind == EffEvent && e.Event.Kind == EventHole && e.Event.FromOp == 20 && e.Event.ToOp >= 24 {
+			times++
+		}
+	}
+	return times
+}
+
 // Where all others have trimmed it, a hole is given up at once, down to the earliest of their logs.
 func TestBeginsBehindWhatAllHaveTrimmed(t *testing.T) {
 	g, c := holeRig(t)
-	g.live(c, 250, map[int]uint64{1: 30, 2: 25})
+	g.live(c, 450, map[int]uint64{1: 30, 2: 25})
 	starts := g.trims()
 	if len(starts) == 0 || starts[0] != 25 {
 		t.Fatalf("the log is to begin at %v, want 25", starts)
@@ -52,6 +62,9 @@ func TestBeginsBehindWhatAllHaveTrimmed(t *testing.T) {
 	g.step(Input{Kind: InTrimmed, ID: ID{Op: 25}})
 	if s := g.r.Status(); s.Holes != 0 || g.r.voucher() != c.id(40) {
 		t.Errorf("%d holes are left, it vouches for op %d", s.Holes, g.r.voucher().Op)
+	}
+	if told := g.behind(); told != 1 || len(starts) < 2 {
+		t.Errorf("the disk was told %d times, and that is an event %d times", len(starts), told)
 	}
 	before := len(starts)
 	g.live(c, 500, map[int]uint64{1: 30, 2: 25})
@@ -108,6 +121,36 @@ func TestBeginsBehindNoLease(t *testing.T) {
 	g.live(c, 300, map[int]uint64{1: 30, 2: 30}) // its lease ends
 	if starts := g.trims(); len(starts) == 0 {
 		t.Error("the hole stays after the transfer")
+	}
+}
+
+// While the log may not begin behind a hole yet, or the disk has not done it, whoever has not said that it trimmed
+// the op is still asked: it may be back with it.
+func TestAsksTheThirdMeanwhile(t *testing.T) {
+	for name, wait := range map[string]func(g *rig, c chain){
+		"a lease": func(g *rig, c chain) {
+			g.hear(2, 1, Message{Kind: MsgPull, Commit: c.id(10), Round: 1, FromOp: 22, ToOp: 40, Window: 3, Bulk: true})
+		},
+		"a full disk": func(g *rig, c chain) { g.step(Input{Kind: InDiskFull, OK: true}) },
+		"the disk":    func(*rig, chain) {},
+	} {
+		g, c := holeRig(t)
+		wait(g, c)
+		g.live(c, 900, map[int]uint64{1: 30})
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+		for range 250 { // now it answers
+			g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+			g.tick(1)
+			for _, m := range g.take(MsgPull) {
+				if m.To == 2 && m.FromOp == 20 {
+					g.hear(2, 1, Message{Kind: MsgChunk, Round: m.Round, Header: c[19]})
+					g.step(Input{Kind: InFilled, ID: c.id(20), OK: true})
+				}
+			}
+		}
+		if s := g.r.Status(); s.Holes != 0 {
+			t.Errorf("waiting for %s it has not asked who may have the op", name)
+		}
 	}
 }
 
