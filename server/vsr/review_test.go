@@ -266,3 +266,49 @@ func TestForeignTailBelowATrimmedPeer(t *testing.T) {
 	}
 	t.Errorf("asked %d times above the head and never for the chain", foreign)
 }
+
+// A disk that is slow to take a chain is waited for, however long: to ask somebody else would bring more for it.
+func TestSlowDiskIsNoStalledServer(t *testing.T) {
+	c := of(2000)
+	g := newRig(t, 2, State{View: 3, LogView: 3}, c[:20], 20)
+	g.r.cfg.RingOps = 8
+	ask := func() Message {
+		for range 300 {
+			g.hear(0, 3, Message{Kind: MsgBeat, Commit: c.id(2000), Head: c.id(2000)})
+			g.tick(1)
+			for _, m := range g.take(MsgPull) {
+				if m.Staged {
+					return m
+				}
+				g.hear(int(m.To), 3, Message{Kind: MsgPullRefused, Round: m.Round, Commit: c.id(2000), FromOp: 1000})
+			}
+		}
+		t.Fatal("the chain of a peer that has trimmed is not asked for")
+		return Message{}
+	}
+	first := ask()
+	g.step(Input{Kind: InChunkEnd, Peer: first.To, Round: first.Round, ID: c.id(999), OK: true})
+	chain := ask() // its table was lost: there is nothing that the disk could be waited for
+	from := int(chain.To)
+	g.hear(from, 3, Message{Kind: MsgTable, Round: chain.Round, Progress: 1, FromOp: 1000, Head: c.id(2000), Commit: c.id(2000), Goal: c[1999].NextOffset()})
+	for op := uint64(1000); op < 1010; op++ {
+		g.hear(from, 3, Message{Kind: MsgChunk, Round: chain.Round, Header: c[op-1]})
+	}
+	g.step(Input{Kind: InChunkEnd, Peer: chain.To, Round: chain.Round, ID: c.id(1009), OK: true})
+	if g.did(EffStage) != 10 {
+		t.Fatalf("%d ops were staged", g.did(EffStage))
+	}
+	g.take(MsgPull)
+	g.tick(1000)
+	if asked := g.take(MsgPull); len(asked) != 0 {
+		t.Errorf("while the disk is slow it asks again: %+v", asked)
+	}
+	g.step(Input{Kind: InStaged, ID: c.id(1009)})
+	if asked := g.take(MsgPull); len(asked) != 1 || asked[0].To != chain.To || asked[0].Round != chain.Round {
+		t.Errorf("when the disk has kept up it asks %+v, and not for more of the same", asked)
+	}
+	g.tick(1000)
+	if asked := g.take(MsgPull); len(asked) == 0 {
+		t.Error("a server that has nothing more to say is waited for")
+	}
+}

@@ -136,10 +136,15 @@ func (r *Replica) onStaged(id ID) {
 	}
 }
 
-// settleStaging allows the server another chunk once this disk has kept up.
+// settleStaging allows the server another chunk once this disk has kept up: until then it is not the server that
+// is waited for.
 func (r *Replica) settleStaging() {
 	s := &r.stage
-	if !s.active || !s.owed || s.installing || s.next-1-s.stable > r.cfg.RingOps/2 {
+	if !s.active || !s.tabled || !s.owed || s.installing {
+		return
+	}
+	if s.next-1-s.stable > r.cfg.RingOps/2 {
+		s.movedAt = r.tick
 		return
 	}
 	s.owed = false
