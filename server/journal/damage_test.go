@@ -296,6 +296,7 @@ func TestTornLastGroupAtEveryByte(t *testing.T) {
 				rest[0] = ^x.frames[kept].Bytes[at-from-int64(kept-3)*int64(len(x.frames[3].Bytes))]
 				fallthrough
 			default:
+				x.reachesDisk(n)
 				x.fs.Overwrite(n, at, rest)
 			}
 			x.opts.FS = x.fs
@@ -329,6 +330,7 @@ func TestMissingPageInTheLastGroup(t *testing.T) {
 	for page := int64(0); page < 6; page++ {
 		x.fs = base.Clone()
 		from := max(page*4096, int64(len(x.frames[0].Bytes)))
+		x.reachesDisk(n)
 		x.fs.Overwrite(n, from, zeros(int((page+1)*4096-from)))
 		x.opts.FS = x.fs
 		x.crash()

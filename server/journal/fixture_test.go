@@ -171,6 +171,14 @@ func (x *fixture) fill(ops ...uint64) {
 	}
 }
 
+// reachesDisk lets what was written to a file be on the disk without a sync.
+func (x *fixture) reachesDisk(name string) {
+	x.Helper()
+	b, err := x.fs.ReadFile(name)
+	x.must(err)
+	x.fs.Resize(name, int64(len(b)))
+}
+
 func zeros(n int) []byte { return make([]byte, n) }
 
 // appendEmpty appends a frame without a body whose other fields are those of h.

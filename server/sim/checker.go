@@ -157,6 +157,7 @@ func (c *checker) vouches(p *process, view, logView uint64, ack vsr.ID) {
 	}
 	p.vouched = max(p.vouched, ack.Op)
 	c.w.vouched(p, ack.Op)
+	c.w.lastWord(p, ack.Op)
 	if ack.Op >= s.acked.Op || view > s.ackedView {
 		if ack.Op >= s.acked.Op {
 			s.acked = ack

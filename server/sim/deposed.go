@@ -135,12 +135,33 @@ func (x *nemesis) belate() {
 		return
 	}
 	ns := x.rng.between(600*millisecond, 1500*millisecond)
+	replaced := x.rng.chance(0.5)
+	if replaced {
+		x.holdUntilReplaced(lead, x.w.now+2*ns)
+	}
 	for j := range x.w.nodes {
-		if j != lead {
-			x.cutFor(j, lead, ns)
+		if j == lead {
+			continue
+		}
+		x.cutFor(j, lead, ns)
+		if !replaced {
 			x.w.net.clog[lead][j] = max(x.w.net.clog[lead][j], min(x.w.now+ns, x.w.setup.faultNs))
 		}
 	}
+}
+
+// holdUntilReplaced lets what a primary says come as soon as the next one has started its view, and has perhaps
+// prepared nothing yet.
+func (x *nemesis) holdUntilReplaced(lead int, until int64) {
+	net, view := &x.w.net, x.w.check.started
+	net.withhold(x.w.nodes[lead].life)
+	release := func() {
+		for j := range x.w.nodes {
+			net.release(lead, j)
+		}
+	}
+	x.once(until, func() bool { return x.w.check.started > view }, release)
+	x.w.after(until-x.w.now, release)
 }
 
 // cutOff lets nothing pass to or from a replica for a while.

@@ -26,7 +26,9 @@
 // the count, power fails right after a cut, an op is damaged between its write and its sync, a process falls
 // between a mark that is synced and the cut that waits behind it, or while the files go of a log whose place a
 // chain takes. A primary that is replaced and does not know it is asked for the latest, meets a replica that has
-// just lost all it knew, has a disk that takes no more ops, is heard late.
+// just lost all it knew, has a disk that takes no more ops, is heard late. A replica loses its directory right after
+// it has voted, and goes on with the primary that it had voted to replace. What a life said last comes when the next
+// one is known.
 //
 // Messages are lost, come twice, late, out of order, over a link that went down meanwhile; directions
 // are cut, alone or together, or hold everything back for a while; queues of links overflow; bulk is
@@ -50,11 +52,10 @@
 //     or power with un-synced acknowledgements) than a quorum leaves out. So "too many lost un-synced
 //     writes together" is never met but by a single node;
 //   - damage of both copies of a state, of the mark and of ops of one log; of ops in a topic that acknowledges
-//     un-synced writes, and of a replica that loses power before it is repaired, durably;
+//     un-synced writes; and of ops above what the mark told when it was last synced, of a replica that loses power
+//     before they are repaired, durably;
 //   - of an op that stands, on one replica, behind damage in a file without an index, another copy than a
 //     quorum leaves out: at its next start such a replica cannot tell where that op is;
-//   - a file of ops that is gone where retention trims: two of them, next to one another, leave one hole without
-//     borders in it, and a log begins behind a hole only where a segment ends;
 //   - read errors of ops that pass, and syncs that lie about what was not damaged;
 //   - several groups in one process.
 package sim

@@ -107,7 +107,9 @@ func (f *flusher) perform() {
 		if err == nil && p.w.now-f.marks >= markSyncNs {
 			f.marks = p.w.now
 			p.log().NoteCommit(p.status().Commit)
-			err = p.log().SyncMark()
+			if err = p.log().SyncMark(); err == nil && p.n.seen.cuts == 0 {
+				p.n.seen.marked = max(p.n.seen.durable, p.n.seen.kept)
+			}
 		}
 		if err != nil && !errors.Is(err, journal.ErrDiskFull) {
 			p.log().Fence(err)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -21,48 +22,52 @@ func (n *node) reads(id vsr.ID) bool {
 }
 
 // damagedOps lists the ops of n's log that are not what was written.
-func (n *node) damagedOps() []uint64 { return n.damagedOn(n.fs, n.seen.written) }
-
-// damagedOnDisk tells whether a power cut would leave damage: also what has been written over it is not there
-// before it is synced.
-func (n *node) damagedOnDisk() bool {
-	cut := n.fs.Clone()
-	cut.CrashHard()
-	return len(n.damagedOps()) > 0 || len(n.damagedOn(cut, n.seen.durable)) > 0
-}
-
-func (n *node) damagedOn(fs *faultfs.FS, last uint64) (ops []uint64) {
-	n.walk(fs, func(f *frameAt) bool {
-		if f.op <= last && !isFrame(f.bytes, n.seen.at(f.op).ID()) {
-			ops = append(ops, f.op)
-		}
-		return true
-	})
-	return ops
-}
-
-// lostOps lists the ops that the next start of n could not read: those that are damaged and, in a file without an
-// index, those behind them, for where a frame begins follows from those before.
-func (n *node) lostOps() (ops []uint64) {
-	behind := "" // the file without an index in which damage has been met
+func (n *node) damagedOps() (ops []uint64) {
 	n.walk(n.fs, func(f *frameAt) bool {
-		if f.op <= n.seen.written && !isFrame(f.bytes, n.seen.at(f.op).ID()) {
-			ops = append(ops, f.op)
-			if !n.indexed(f.name) {
-				behind = f.name
-			}
-		} else if f.name == behind {
+		if n.damagedAt(f) && f.op <= n.seen.written {
 			ops = append(ops, f.op)
 		}
 		return true
 	})
 	return ops
+}
+
+func (n *node) damagedAt(f *frameAt) bool { return !isFrame(f.bytes, n.seen.at(f.op).ID()) }
+
+// lostOps lists the ops up to last that the next start of n could not read from fs: those that are damaged and,
+// where no index tells where a frame begins, those behind them in their file.
+func (n *node) lostOps(fs *faultfs.FS, last uint64) (ops []uint64) {
+	file, behind, told := "", false, uint64(0)
+	n.walk(fs, func(f *frameAt) bool {
+		if f.op > last {
+			return false
+		}
+		if f.name != file {
+			file, behind, told = f.name, false, toldBy(fs, f.name)
+		}
+		damaged := n.damagedAt(f)
+		behind = behind || damaged && f.op > told
+		if damaged || behind {
+			ops = append(ops, f.op)
+		}
+		return true
+	})
+	return ops
+}
+
+// lastLost is the highest op that n may have acknowledged and its next start could not read from fs, or 0.
+func (n *node) lastLost(fs *faultfs.FS) uint64 {
+	lost := n.lostOps(fs, n.seen.durable)
+	if len(lost) == 0 {
+		return 0
+	}
+	return lost[len(lost)-1]
 }
 
 // lostWith returns the last of the ops that the next start of n would lose with this one, were it damaged.
 func (n *node) lostWith(op uint64) (last uint64) {
 	file := n.find(op).name
-	if n.indexed(file) {
+	if op <= toldBy(n.fs, file) {
 		return op
 	}
 	n.walk(n.fs, func(f *frameAt) bool {
@@ -74,9 +79,13 @@ func (n *node) lostWith(op uint64) (last uint64) {
 	return max(last, op)
 }
 
-// indexed tells whether a segment has an index.
-func (n *node) indexed(segment string) bool {
-	return n.has(strings.TrimSuffix(segment, ".seg") + ".idx")
+// toldBy returns the last op of which the index of a segment tells where it stands; 0: there is none.
+func toldBy(fs *faultfs.FS, segment string) uint64 {
+	b, err := fs.ReadFile(strings.TrimSuffix(segment, ".seg") + ".idx")
+	if err != nil || len(b) < 40 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[32:]) + uint64(binary.LittleEndian.Uint32(b[28:])) - 1
 }
 
 func isFrame(frame []byte, id vsr.ID) bool {

@@ -10,6 +10,7 @@ import (
 func (p *process) knows(in *vsr.Input) {
 	if q := p.w.nodes[in.Peer].life; q.alive() && q.incarnation == in.Incarnation {
 		p.peers[in.Peer] = q
+		p.w.net.letGo(int(in.Peer), p)
 		if p.n.stallUntilHello == int(in.Peer) {
 			p.n.stalledUntil, p.n.stallUntilHello = 0, noNode
 		}
@@ -53,19 +54,24 @@ func (c *checker) speaks(p *process, m *vsr.Message) {
 	}
 }
 
-// trims holds what a log drops at its beginning: what is beyond its own retention, or what another one has
-// dropped already; and nothing that a transfer under way still needs, unless the lease would hold more than
+// trims holds what a log drops at its beginning: what is beyond its own retention, of which only committed ops
+// count, for others may yet be cut, or what another one has dropped already; and nothing that a transfer under way still needs, unless the lease would hold more than
 // it may.
 func (c *checker) trims(p *process, start uint64) {
-	left, end := int64(0), p.log().Written().Op
-	for op := start; op <= end; op++ {
-		if h := p.n.seen.at(op); h != nil {
-			left += wire.HeaderBytes + int64(h.BodyBytes)
+	left, committed := int64(0), int64(0)
+	for op := start; op <= p.log().Written().Op; op++ {
+		h, known := p.n.seen.at(op), c.at(op)
+		if h == nil {
+			continue
+		}
+		left += wire.HeaderBytes + int64(h.BodyBytes)
+		if known != nil && known.Sum == h.Sum {
+			committed = left
 		}
 	}
 	kept, lease := c.w.setup.retention, p.part.Lease()
-	if (kept == 0 || left < kept) && !c.begun(p, start) {
-		c.w.fail("retention", "replica %d trims what is below op %d; %d bytes are left, it keeps %d, and no other log has begun so late", p.n.id, start, left, kept)
+	if (kept == 0 || committed < kept) && !c.begun(p, start) {
+		c.w.fail("retention", "replica %d trims what is below op %d; %d committed bytes are left, it keeps %d, and no other log has begun so late", p.n.id, start, committed, kept)
 	}
 	if most := kept + c.w.setup.lease; lease > 0 && start > lease && left <= most {
 		c.w.fail("lease", "replica %d trims what is below op %d, and a transfer needs op %d; %d bytes are left, it may keep %d", p.n.id, start, lease, left, most)

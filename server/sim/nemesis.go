@@ -20,6 +20,7 @@ func (x *nemesis) init(w *world) {
 	x.w, x.rng = w, newStream(w.seed, "nemesis")
 	x.initRare()
 	x.loseTails()
+	x.forgetVotes()
 	x.next()
 }
 

@@ -13,7 +13,10 @@ type network struct {
 	cut   [vsr.ReplicasMax][vsr.ReplicasMax]bool  // nothing passes from one to the other
 	clog  [vsr.ReplicasMax][vsr.ReplicasMax]int64 // what is sent from one to the other comes no earlier
 	deaf  [vsr.ReplicasMax]int64                  // no beat reaches a replica before
+	hush  [vsr.ReplicasMax][vsr.ReplicasMax]int64 // of what one says to the other only answers arrive before
 	conns [vsr.ReplicasMax][vsr.ReplicasMax]*conn
+
+	withheld [vsr.ReplicasMax][vsr.ReplicasMax]*withheld // by sender
 }
 
 // conn is a connection between two lives. Each side learns of its end by itself.
@@ -190,7 +193,8 @@ func (n *network) setCut(from, to int, cut bool) {
 
 // heal opens everything. What is held back comes now.
 func (n *network) heal() {
-	n.clog, n.deaf = [vsr.ReplicasMax][vsr.ReplicasMax]int64{}, [vsr.ReplicasMax]int64{}
+	n.clog, n.hush, n.deaf = [vsr.ReplicasMax][vsr.ReplicasMax]int64{}, [vsr.ReplicasMax][vsr.ReplicasMax]int64{}, [vsr.ReplicasMax]int64{}
+	n.withheld = [vsr.ReplicasMax][vsr.ReplicasMax]*withheld{}
 	for i := range n.cut {
 		for j := range n.cut[i] {
 			n.cut[i][j] = false
@@ -200,7 +204,7 @@ func (n *network) heal() {
 
 // send carries a message, drawn as bytes and read again on the other side.
 func (n *network) send(p *process, m *vsr.Message, frame []byte) {
-	if m.Kind == vsr.MsgBeat && n.w.now < n.deaf[m.To] {
+	if m.Kind == vsr.MsgBeat && n.w.now < n.deaf[m.To] || n.w.now < n.hush[p.n.id][m.To] && !isAnswer(m.Kind) {
 		return
 	}
 	envelope := wire.AppendEnvelope(nil, m, len(frame))
@@ -255,6 +259,10 @@ func (n *network) carry(p *process, to int, lane vsr.Lane, bytes int, f fate, ar
 		return
 	}
 	s, o := c.end(to), &n.w.setup
+	if h := n.withheld[p.n.id][to]; h != nil && h.from == p && h.to == s.p {
+		h.what = append(h.what, arrive)
+		return
+	}
 	if n.w.faulty && n.rng.chance(o.loss) {
 		return
 	}

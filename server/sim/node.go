@@ -75,7 +75,7 @@ func (n *node) end(how ending) {
 	if !p.ready {
 		n.w.cover.CrashesInRecovery++
 	}
-	if how == powered && (n.unmarked || n.rotted && n.damagedOnDisk()) {
+	if how == powered && !n.mayLosePower() {
 		how = killed
 	}
 	p.die()

@@ -19,6 +19,8 @@ type shadow struct {
 	cuts    int          // queued: until they are done, a completion speaks of what was there before
 	kept    uint64       // up to here ops may stay on record as damaged, although they are cut; 0: none do
 	keptBy  uint64       // the same, by the last cut that is queued
+	marked  uint64       // up to here the mark has told durably that ops were held
+	hidden  uint64       // damage up to here is on the disk until queued cuts are done; 0: none is
 
 	view, logView uint64 // durable
 	spoken        uint64 // highest view and log_view that a message spoke for
@@ -96,6 +98,9 @@ func (s *shadow) cut(p *process, op, top uint64) {
 	}
 	s.kept = max(s.kept, s.keptBy)
 	if op < s.head() {
+		if p.n.rotted {
+			s.hidden = max(s.hidden, p.n.lastLost(p.n.fs))
+		}
 		s.headers = s.headers[:op+1-s.start]
 	}
 	s.written, s.durable = min(s.written, op), min(s.durable, op)
@@ -133,7 +138,7 @@ func (s *shadow) install(p *process) {
 	}
 	p.w.cover.Installs++
 	s.load(p, log.Start(), end)
-	s.written, s.durable, s.kept, s.keptBy = end, end, 0, 0
+	s.written, s.durable, s.kept, s.keptBy, s.marked, s.hidden = end, end, 0, 0, end, 0
 	s.commit = max(s.commit, s.start-1)
 	if s.acked.Op > end {
 		s.acked = log.Written()
@@ -168,6 +173,7 @@ func (s *shadow) completed(p *process, in *vsr.Input) {
 		if s.holds(in.ID) {
 			s.written, s.durable = max(s.written, in.ID.Op), max(s.durable, in.ID.Op)
 		}
+		s.marked, s.hidden = max(s.durable, s.kept), 0
 	case vsr.InWritten:
 		if s.cuts == 0 && s.holds(in.ID) {
 			s.written = max(s.written, in.ID.Op)
@@ -229,6 +235,7 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	}
 	s.kept, s.keptBy = b.Top.Op, b.Top.Op
 	s.written, s.durable = s.head(), s.head()
+	s.marked, s.hidden = max(s.head(), s.kept), 0
 	if s.acked.Op > 0 && !b.State.Wiped {
 		if h := s.at(s.acked.Op); h == nil && b.Top.Op < s.acked.Op || h != nil && h.Sum != s.acked.Sum {
 			w.fail("S7", "replica %d recovered up to op %d (top %d) and had vouched for op %d in view %d", id, b.Head.Op, b.Top.Op, s.acked.Op, s.ackedView)

@@ -16,8 +16,8 @@ import (
 //   - of one op at most f copies are damaged or forgotten; and of one that is committed, or that somebody
 //     else holds, an undamaged copy is left with a replica that remembers. Damaged is also what stands behind
 //     damage in a file without an index: nothing tells the next start where it is;
-//   - a replica with damage does not lose power: what was not synced of its mark would let damage pass
-//     for a torn tail.
+//   - a replica loses power together with damage only where its mark, as it was last synced, tells that it held what
+//     the next start cannot read: above that, damage passes for a torn tail. See mayLosePower.
 //
 // A reckless run breaks the second rule, and may then end unavailable: see excuse.
 
@@ -109,7 +109,7 @@ func (x *nemesis) mayDamage(n *node, first, last uint64) bool {
 	var lost [vsr.ReplicasMax][]uint64
 	for i, o := range x.w.nodes {
 		if o != n && o.rotted {
-			lost[i] = o.lostOps()
+			lost[i] = o.lostOps(o.fs, o.seen.written)
 		}
 	}
 	for op := first; op <= last; op++ {
@@ -149,4 +149,19 @@ func (n *node) lacks(op uint64) bool {
 	}
 	s, ok := n.w.statusOf(n.id)
 	return !ok || op > s.Head.Op && op <= s.Top
+}
+
+// mayLosePower tells whether a power cut leaves a record of everything that damage hides: the mark, which is
+// synced once a second, by each cut and by each start. Until a queued cut is done the damage that it is about to
+// drop counts, too; so does damage that has been mended and not synced.
+func (n *node) mayLosePower() bool {
+	if n.unmarked || n.seen.hidden > n.seen.marked {
+		return false
+	}
+	if !n.rotted {
+		return true
+	}
+	cut := n.fs.Clone()
+	cut.CrashHard()
+	return max(n.lastLost(n.fs), n.lastLost(cut)) <= n.seen.marked
 }

@@ -30,11 +30,33 @@ func flipped(p *page, in int64, mask byte) *page {
 	return &c
 }
 
-// Overwrite puts bytes into a file, in the cache and on the disk, as an astray write of long ago.
+// Overwrite puts bytes into a file, in the cache and on the disk, as an astray write of long ago. What else has
+// been written there is as durable as before.
 func (f *FS) Overwrite(name string, off int64, b []byte) {
 	n := f.mustFile(name)
-	n.write(b, off)
-	n.sync()
+	end := off + int64(len(b))
+	n.size, n.diskSize = max(n.size, end), max(n.diskSize, end)
+	for len(b) > 0 {
+		i, in := int(off/pageBytes), int(off%pageBytes)
+		m := min(len(b), pageBytes-in)
+		shared := at(n.cache, i) == at(n.disk, i)
+		n.cache = put(n.cache, i, patched(at(n.cache, i), in, b[:m]))
+		if shared {
+			n.disk = put(n.disk, i, at(n.cache, i))
+		} else {
+			n.disk = put(n.disk, i, patched(at(n.disk, i), in, b[:m]))
+		}
+		b, off = b[m:], off+int64(m)
+	}
+}
+
+func patched(p *page, in int, b []byte) *page {
+	if p == nil {
+		p = &zeroPage
+	}
+	c := *p
+	copy(c[in:], b)
+	return &c
 }
 
 // Resize truncates or grows a file, in the cache and on the disk.
