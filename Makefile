@@ -108,17 +108,19 @@ goals: build ## measure every goal of speed against this machine, about 70 minut
 scaling: build ## vary producers, batches, messages, nodes and partitions one at a time, about 14 minutes, resumable; ARGS='--only producers' for some
 	$(BENCH) scaling $(ARGS)
 
-sim: ## simulate kept and new seeds for FOR=2m, or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
+sim: ## simulate kept and new seeds for FOR=2m (from FIRST=N on), or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
 	@mkdir -p bin
 	go build -cover -coverpkg=$(SIM_COVER) -o bin/bench-sim ./cmd/bench
 	rm -rf bin/sim-coverage && mkdir bin/sim-coverage
-	GOCOVERDIR=bin/sim-coverage bin/bench-sim sim $(or $(PLAY),--for $(or $(FOR),2m))
+	GOCOVERDIR=bin/sim-coverage bin/bench-sim sim $(or $(PLAY),--for $(or $(FOR),2m) $(if $(FIRST),--seed $(FIRST)))
 	go tool covdata textfmt -i=bin/sim-coverage -o bin/sim-coverage/profile
 	go test ./server/sim -count=1 -v -run '^TestCampaignCovers$$' -sim.coverage=$(CURDIR)/bin/sim-coverage/profile
 	go test ./server/sim -count=1 -timeout 0 -run '^TestFreshProcesses$$' -sim.same=$(or $(SAME),200)
 
-mutants: ## let the simulator find each mutant of server/sim/mutants within SEEDS=2000 seeds; print the table of docs/simulator.md
-	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),2000)
+mutants: ## let the simulator find each mutant of server/sim/mutants within SEEDS=2000 seeds, and print the table of docs/simulator.md; FOR=5m plays a piece, and the next call goes on; ONLY=NAME,NAME
+	@mkdir -p bin
+	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),2000) -mutants.only='$(ONLY)' \
+		-mutants.for=$(or $(FOR),0) -mutants.table=$(CURDIR)/bin/mutants.md
 
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
 	@if [ -x $(BENCH) ]; then $(BENCH) clean --all --data; else go run ./cmd/bench clean --all --data; fi

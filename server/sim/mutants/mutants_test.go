@@ -2,21 +2,22 @@ package mutants
 
 import (
 	"flag"
-	"fmt"
 	"os/exec"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
-var (
-	seedsFlag = flag.Int("mutants.seeds", 0, "let the simulator play so many seeds with each mutant, and print a table")
-	onlyFlag  = flag.String("mutants.only", "", "only mutants whose name contains this")
-)
+var onlyFlag = flag.String("mutants.only", "", "only mutants whose names contain one of these, with commas between")
+
+// wanted tells whether -mutants.only names a mutant.
+func (m *mutant) wanted() bool {
+	for _, part := range strings.Split(*onlyFlag, ",") {
+		if strings.Contains(m.name, part) {
+			return true
+		}
+	}
+	return false
+}
 
 // TestEachFitsItsSource: whoever changes a line that a mutant changes must change the mutant, too.
 func TestEachFitsItsSource(t *testing.T) {
@@ -56,7 +57,7 @@ func TestKilledByTests(t *testing.T) {
 		t.Skip("-short, or -mutants.seeds")
 	}
 	for _, m := range mutants(t) {
-		if !strings.Contains(m.name, *onlyFlag) {
+		if !m.wanted() {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
@@ -74,71 +75,4 @@ func TestKilledByTests(t *testing.T) {
 			}
 		})
 	}
-}
-
-// kill is how the simulator found a mutant.
-type kill struct {
-	property string
-	seed     uint64
-	tried    uint64 // seeds
-	took     time.Duration
-}
-
-// TestKilledBySeeds lets the simulator play seeds with each mutant until one fails.
-func TestKilledBySeeds(t *testing.T) {
-	if *seedsFlag == 0 {
-		t.Skip("no -mutants.seeds")
-	}
-	table := []string{"| mutant | property | seed | seeds tried | seconds |", "|---|---|---|---|---|"}
-	for _, m := range mutants(t) {
-		if !strings.Contains(m.name, *onlyFlag) {
-			continue
-		}
-		k, err := m.play(t, *seedsFlag)
-		row := fmt.Sprintf("| %s | %s | %d | %d | %.1f |", m.name, k.property, k.seed, k.tried, k.took.Seconds())
-		if err != nil {
-			t.Errorf("%s: %v", m.name, err)
-			row = fmt.Sprintf("| %s | survives | | %d | %.1f |", m.name, k.tried, k.took.Seconds())
-		}
-		fmt.Println(row)
-		table = append(table, row)
-	}
-	fmt.Printf("\n%s\n", strings.Join(table, "\n"))
-}
-
-var (
-	brokeLine  = regexp.MustCompile(`(?m)^ +sim_test\.go:\d+: (\S+): .*$`)
-	seedLine   = regexp.MustCompile(`(?m)^ +seed (\d+), step`)
-	playedLine = regexp.MustCompile(`(?m)^ +sim_test\.go:\d+: (\d+) runs, `)
-)
-
-// play builds the simulator with the mutant and plays seeds from 1 on.
-func (m *mutant) play(t *testing.T, seeds int) (k kill, err error) {
-	program := filepath.Join(t.TempDir(), "sim.test")
-	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", m.overlay(t), "-o", program, "./server/sim")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return k, fmt.Errorf("cannot be built: %w\n%s", err, out)
-	}
-	began := time.Now()
-	out, err := exec.Command(program, "-test.v", "-test.parallel=2", "-test.run=^TestSeeds$", fmt.Sprintf("-sim.seeds=%d", seeds)).CombinedOutput()
-	k.took = time.Since(began)
-	if played := playedLine.FindSubmatch(out); played != nil {
-		k.tried, _ = strconv.ParseUint(string(played[1]), 10, 64)
-	}
-	if err == nil {
-		return k, fmt.Errorf("survives %d seeds", seeds)
-	}
-	broke, seedsAt := brokeLine.FindAllSubmatch(out, -1), seedLine.FindAllSubmatch(out, -1)
-	if len(seedsAt) == 0 || len(broke) < len(seedsAt) {
-		return k, fmt.Errorf("the simulator failed and named no seed: %w\n%s", err, out)
-	}
-	var failed []kill
-	for i := range seedsAt {
-		seed, _ := strconv.ParseUint(string(seedsAt[i][1]), 10, 64)
-		failed = append(failed, kill{property: string(broke[i][1]), seed: seed})
-	}
-	first := slices.MinFunc(failed, func(a, b kill) int { return int(a.seed) - int(b.seed) })
-	k.property, k.seed = first.property, first.seed
-	return k, nil
 }
