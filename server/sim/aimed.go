@@ -15,8 +15,7 @@ type aimed struct {
 	ends    stream
 	right   stream
 	rights  int // power cuts that may fall right after a cut of a log
-	last    stream
-	words   int // lives whose last words may come after the next life is known
+	words   lastWords
 }
 
 // initAimed draws streams of its own, so that the other choices stay as they are.
@@ -24,9 +23,10 @@ func (w *world) initAimed() {
 	d := &w.setup.dangers
 	w.aimed = aimed{rng: newStream(w.seed, "aimed strikes"), disks: newStream(w.seed, "aimed at disks"),
 		readers: newStream(w.seed, "aimed readers"), ends: newStream(w.seed, "aimed ends"),
-		right: newStream(w.seed, "aimed right after a cut"), last: newStream(w.seed, "last words")}
+		right: newStream(w.seed, "aimed right after a cut")}
+	w.aimed.words.init(w)
 	if d.kill > 0 {
-		w.aimed.left, w.aimed.marks, w.aimed.removes, w.aimed.words = 4, 4, 4, 2
+		w.aimed.left, w.aimed.marks, w.aimed.removes = 4, 4, 4
 	}
 	if d.powerCut > 0 && w.setup.synced {
 		w.aimed.cuts = 4
@@ -68,35 +68,6 @@ func (w *world) vouched(p *process, op uint64) {
 		}
 		w.after(a.rng.around(millisecond), func() {
 			if !p.n.life.alive() {
-				p.n.start()
-			}
-		})
-	})
-}
-
-// lastWord lets the acknowledgement that a backup is about to send, and all that it still says, reach the primary
-// only when the next life of that backup is known there: it says nothing about that one. Nobody else's
-// acknowledgement comes meanwhile.
-func (w *world) lastWord(p *process, op uint64) {
-	a, lead := &w.aimed, w.leader()
-	if a.words == 0 || !w.faulty || lead == noNode || lead == p.n.id || w.check.top() >= op || w.nemesis.down() >= w.setup.dangers.downMax || a.last.chance(0.9) {
-		return
-	}
-	a.words--
-	w.cover.LastWords++
-	w.net.withhold(p)
-	for j := range w.setup.replicas {
-		if j != lead && j != p.n.id {
-			w.nemesis.cutFor(j, lead, 200*millisecond)
-		}
-	}
-	w.after(a.last.around(2*millisecond), func() {
-		if !p.alive() {
-			return
-		}
-		p.n.end(killed)
-		w.after(a.last.around(millisecond), func() {
-			if !p.n.life.alive() && !p.n.gone {
 				p.n.start()
 			}
 		})

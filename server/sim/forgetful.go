@@ -5,15 +5,16 @@ package sim
 // to commit what the new one lacks, nor may its vote count any more once it has.
 func (x *nemesis) forgetVotes() {
 	rng := newStream(x.w.seed, "forgotten votes")
-	if x.w.setup.replicas == 1 || rng.chance(0.6) {
+	if x.w.setup.replicas == 1 || rng.chance(0.7) {
 		return
 	}
-	for range rng.between(1, 3) {
-		x.w.after(rng.between(0, x.w.setup.faultNs), func() {
+	for range rng.between(1, 2) {
+		x.w.after(rng.between(0, x.w.setup.faultNs/2), func() {
 			lead := x.w.leader()
 			if !x.w.faulty || lead == noNode || x.down() > 0 || x.w.nodes[lead].life.paused {
 				return
 			}
+			x.quietUntil = x.w.now + 2*second // each step needs the one before
 			if x.w.setup.replicas == 3 {
 				x.forgetVote(lead, rng)
 			} else {
@@ -33,9 +34,12 @@ func (x *nemesis) forgetVote(lead int, rng stream) {
 	w.cover.Pauses++
 	x.once(until, func() bool { return w.check.started > started }, func() {
 		next := w.check.startedBy
+		if next == lead || !p.running() {
+			return
+		}
 		i := 3 - lead - next
 		n := w.nodes[i]
-		if next == lead || !p.running() || !n.life.running() || !x.mayLose(n) {
+		if !n.life.running() || !x.mayLose(n) {
 			return
 		}
 		w.net.hush[next][i] = w.now + second
@@ -127,7 +131,12 @@ func (x *nemesis) outvote(rng stream, v votes, until int64) {
 	x.cutBetween(v.third, v.voter, deposedNs)
 	x.reopen(v.third, v.old)
 	x.reopen(v.third, v.fifth)
-	third.life.pause(60 * millisecond) // what it would do next it does when it has heard its primary again
+	third.end(killed) // it was about to raise its view, too: its next life hears its primary first
+	w.after(rng.around(2*millisecond), func() {
+		if !third.life.alive() && !third.gone {
+			third.start()
+		}
+	})
 	old.life.resume()
 	x.once(until, func() bool { return next.seen.view >= v.view && voter.seen.view >= v.view }, func() {
 		w.after(20*millisecond, func() {
@@ -140,7 +149,10 @@ func (x *nemesis) outvote(rng stream, v votes, until int64) {
 				for _, i := range []int{v.old, v.voter, v.fifth} {
 					x.cutBetween(v.third, i, deposedNs)
 				}
-				x.once(until, func() bool { return w.check.top() > third.seen.head() }, func() { x.reopen(v.third, v.next) })
+				x.once(until, func() bool { return w.check.top() > third.seen.head() }, func() {
+					w.cover.LateVotes++
+					x.reopen(v.third, v.next)
+				})
 			})
 		})
 	})

@@ -8,6 +8,8 @@ type nemesis struct {
 	rng    stream
 	number uint64 // of the last fault that was drawn, from 1
 	rare   rare
+
+	quietUntil int64 // no fault strikes before, because a story is on
 }
 
 // harm is a kind of fault with its weight.
@@ -30,7 +32,7 @@ func (x *nemesis) next() {
 			return
 		}
 		x.number++
-		if x.w.reduced.keeps(x.number) {
+		if x.w.now >= x.quietUntil && x.w.reduced.keeps(x.number) {
 			x.numbered()
 		}
 		x.next()

@@ -57,6 +57,7 @@ type Coverage struct {
 	ReceiversKilled   uint64 // nodes killed while they installed a chain
 	Gone              uint64 // replicas that stayed dead
 	LastWords         uint64 // lives whose last words came after the next life was known
+	LateVotes         uint64 // votes for a later view that come when a life has been counted on that had voted before, and forgotten it
 	VotesForgotten    uint64 // replicas that lost their directory right after they had voted, and then met another primary than they had voted for
 	Returns           uint64 // clients that came back with a request that they had given up
 	Excused           uint64 // runs that ended unavailable, as they had to: what was lost is proven
@@ -99,7 +100,7 @@ func (c *Coverage) fields() []counted {
 		{"stalled disks", &c.Stalls, 20}, {"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
 		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},
 		{"servers killed", &c.ServersKilled, 3}, {"receivers killed", &c.ReceiversKilled, 1}, {"gone for good", &c.Gone, 5},
-		{"last words", &c.LastWords, 10}, {"votes forgotten", &c.VotesForgotten, 2},
+		{"last words", &c.LastWords, 5}, {"votes forgotten", &c.VotesForgotten, 1}, {"late votes", &c.LateVotes, 0},
 		{"late returns", &c.Returns, 1},
 		{"rightly unavailable", &c.Excused, 0}, // only reckless runs may be
 	}

@@ -17,7 +17,7 @@ var foundBy = map[string]uint64{
 	"LogViewAtAdoption":       12,
 	"DuplicateStartViewCuts":  1,
 	"ForgottenEndIsReached":   71,
-	"FrameViewIsSender":       182,
+	"FrameViewIsSender":       2,
 }
 
 // searched bounds how many seeds may have to be played.
