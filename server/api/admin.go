@@ -74,7 +74,7 @@ func NewAdminPlane(o AdminOptions) (*AdminPlane, error) {
 		return nil, err
 	}
 	a := &AdminPlane{options: o, token: newBearer(o.Token),
-		listener: &listener{TCPListener: tcp, connectionsMax: adminConnectionsMax, born: time.Now(), conns: map[*conn]struct{}{}}}
+		listener: &listener{TCPListener: tcp, connectionsMax: adminConnectionsMax, makesRoom: true, born: time.Now(), conns: map[*conn]struct{}{}}}
 	mux := http.NewServeMux() // of its own: anything may have been registered on the default one
 	for path, handler := range a.adminRoutes() {
 		mux.Handle(path, handler)
@@ -86,6 +86,8 @@ func NewAdminPlane(o AdminOptions) (*AdminPlane, error) {
 		IdleTimeout:       adminIdleTimeout,
 		MaxHeaderBytes:    adminHeadBytesMax,
 		ErrorLog:          log.New(io.Discard, "", 0), // its lines would be written by strangers
+		ConnState:         adminConnState,
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		// No WriteTimeout: it would end long profiles and streams; each answer sets its own deadline. No
 		// ReadTimeout: when it passes while an answer is written, net/http takes the client for gone.
 	}
@@ -136,9 +138,27 @@ func (a *AdminPlane) guard(next http.Handler) http.Handler {
 			w.Header().Set("Allow", "GET")
 			answerAdmin(w, http.StatusMethodNotAllowed, "method_not_allowed", "this plane can only be read")
 		default:
+			if c, ok := r.Context().Value(connKey{}).(*conn); ok { // only now: who may not come in holds no connection
+				c.enter(phaseServing)
+			}
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// connKey finds a request's connection in its context.
+type connKey struct{}
+
+// adminConnState is told by net/http. A connection leaves phaseServing when it is idle again.
+func adminConnState(nc net.Conn, state http.ConnState) {
+	c, ok := nc.(*conn)
+	switch {
+	case ok && state == http.StateActive:
+		c.used.Store(true)
+		c.enter(phaseArriving)
+	case ok && state == http.StateIdle:
+		c.enter(phaseIdle)
+	}
 }
 
 func loopbackHost(hostport string) bool {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -209,6 +210,53 @@ func TestAdminPlaneIsGuarded(t *testing.T) {
 	if a := guarded.do(t, "GET", "/health", "Authorization", "Bearer a-token-of-some-length", "Host", "node0.example"); a.status != 200 {
 		t.Errorf("%d", a.status)
 	}
+}
+
+// Whoever holds all connections and does nothing with them, or may not come in at all, keeps no operator out; who is being served stays.
+func TestAdminMakesRoom(t *testing.T) {
+	const token = "sixteen-or-more-characters"
+	s := startAdmin(t, func(o *AdminOptions) { o.Token = token })
+	ask := func(c net.Conn, authorization string) string {
+		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_, _ = io.WriteString(c, "GET /health HTTP/1.1\r\nHost: x\r\n"+authorization+"\r\n")
+		answer := make([]byte, 12)
+		_, _ = io.ReadFull(c, answer)
+		return string(answer)
+	}
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", s.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	stream := dial()
+	if _, err := io.WriteString(stream, "GET /debug/pprof/trace?seconds=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the trace is taken", func() bool { return s.capture.Load() != nil })
+	for i := range adminConnectionsMax - 1 {
+		c := dial()
+		switch i % 3 {
+		case 0: // says nothing
+		case 1:
+			if got := ask(c, ""); got != "HTTP/1.1 401" {
+				t.Fatalf("%q", got)
+			}
+		case 2:
+			if got := ask(c, "Authorization: Bearer "+token+"\r\n"); got != "HTTP/1.1 200" {
+				t.Fatalf("%q", got)
+			}
+		}
+	}
+	for range 5 {
+		eventually(t, "an operator is let in", func() bool { return ask(dial(), "Authorization: Bearer "+token+"\r\n") == "HTTP/1.1 200" })
+	}
+	if s.capture.Load() == nil {
+		t.Error("a connection that was being served was given up")
+	}
+	s.do(t, "GET", "/debug/pprof/cut", "Authorization", "Bearer "+token)
 }
 
 func TestProfilesAreBoundedAndOneAtATime(t *testing.T) {
