@@ -136,6 +136,24 @@ func TestHandshakesAtOnceAreBoundedAndEndInTime(t *testing.T) {
 	bothUp(t, a, b)
 }
 
+// TestStrangersKeepNobodyOut: they hold every place for a handshake, and would for longer than the test lasts.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	c := newCluster(t, 2)
+	b := c.start(1, func(o *Options) {
+		o.timing = defaultTiming()
+		o.timing.handshake = 10 * time.Minute
+	})
+	for range handshakesMax {
+		conn, err := net.Dial("tcp", b.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	eventually(t, "every place is taken", func() bool { return b.Stats().Handshakes == handshakesMax })
+	bothUp(t, c.start(0), b)
+}
+
 // ghost is a node 0 that has proven itself and then says whatever a test wants.
 func ghost(t *testing.T, c *cluster, to *node, p purpose) *link {
 	t.Helper()

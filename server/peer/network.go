@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,7 @@ type Network struct {
 	mu    sync.Mutex
 	local localState
 
-	handshakes     chan struct{} // one token each
+	handshakes     handshakes
 	handshakesBusy atomic.Uint64
 	handshakesBad  atomic.Uint64
 	refusals       refusalLog
@@ -45,7 +46,7 @@ func New(options Options) (*Network, error) {
 		return nil, fmt.Errorf("peer network: %w", err)
 	}
 	options.fillDefaults()
-	n := &Network{options: options, local: localState{Local: options.Local}, handshakes: make(chan struct{}, handshakesMax),
+	n := &Network{options: options, local: localState{Local: options.Local},
 		nodesDigest: nodesDigest(options.Nodes), remotes: make([]*remote, len(options.Nodes)), listener: options.Listener}
 	for i := range options.Nodes {
 		if i == options.Self {
@@ -139,28 +140,56 @@ func (n *Network) accept(ctx context.Context, group *sync.WaitGroup) error {
 		case err != nil:
 			return fmt.Errorf("accept peers: %w", err)
 		}
-		select {
-		case n.handshakes <- struct{}{}:
-			group.Go(func() {
-				defer func() { <-n.handshakes }()
-				n.welcome(ctx, conn)
-			})
-		default:
+		if n.handshakes.begin(conn) {
 			n.handshakesBusy.Add(1)
-			conn.Close()
 		}
+		group.Go(func() { n.welcome(ctx, conn) })
 	}
+}
+
+// handshakes are the accepted connections that have yet to prove themselves, oldest first.
+type handshakes struct {
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// begin takes in a connection. At the cap the oldest one has to go, and it tells so: strangers that connect and say nothing would
+// else keep nodes out, which need a moment only.
+func (h *handshakes) begin(conn net.Conn) (full bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if full = len(h.conns) >= handshakesMax; full {
+		h.conns[0].Close()
+		h.conns = slices.Delete(h.conns, 0, 1)
+	}
+	h.conns = append(h.conns, conn)
+	return full
+}
+
+func (h *handshakes) end(conn net.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.Index(h.conns, conn); i >= 0 {
+		h.conns = slices.Delete(h.conns, i, i+1)
+	}
+}
+
+func (h *handshakes) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.conns)
 }
 
 // welcome runs the handshake of an accepted connection and hands the link to its keeper.
 func (n *Network) welcome(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	if err := n.options.timing.tune(conn); err != nil {
-		conn.Close()
-		return
+	err := n.options.timing.tune(conn)
+	var l *link
+	if err == nil {
+		l, err = n.acceptHandshake(conn)
 	}
-	l, err := n.acceptHandshake(conn)
+	n.handshakes.end(conn)
 	if err != nil {
 		conn.Close()
 		n.noteHandshake(err, -1)

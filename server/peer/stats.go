@@ -52,7 +52,7 @@ type counters struct {
 
 // Stats takes a snapshot.
 func (n *Network) Stats() Stats {
-	s := Stats{Handshakes: len(n.handshakes), HandshakesBusy: n.handshakesBusy.Load(), HandshakesBad: n.handshakesBad.Load(),
+	s := Stats{Handshakes: n.handshakes.count(), HandshakesBusy: n.handshakesBusy.Load(), HandshakesBad: n.handshakesBad.Load(),
 		Peers: make([]PeerStats, len(n.remotes))}
 	for i, r := range n.remotes {
 		if r != nil {
