@@ -15,7 +15,7 @@ type ledgerIndex struct {
 	openEnded bool  // the writer died: each ledger may lack its latest batches, also one that ends with a whole block
 }
 
-// producerIndex holds, by sequence, the outcome of each batch and the offset of the acknowledged ones.
+// producerIndex holds, by sequence, the outcome of each batch and the offset of the acknowledged ones, late or not.
 type producerIndex struct {
 	outcomes []Outcome
 	offsets  []uint64
@@ -97,7 +97,11 @@ func (x *ledgerIndex) add(p *producerIndex, path string, r Record) error {
 	if r.Sequence != uint64(len(p.outcomes)) {
 		return fmt.Errorf("%w %s: batch %d follows batch %d", ErrLedger, path, r.Sequence, len(p.outcomes)-1)
 	}
-	p.outcomes = append(p.outcomes, r.Outcome)
+	owed := r.Outcome
+	if r.Late { // too late to count for the load, and a promise all the same
+		owed = OutcomeOK
+	}
+	p.outcomes = append(p.outcomes, owed)
 	p.offsets = append(p.offsets, r.Offset)
 	x.count(r.Outcome)
 	return nil

@@ -183,6 +183,7 @@ const (
 	ok      = loadgen.OutcomeOK
 	unknown = loadgen.OutcomeUnknown
 	failed  = loadgen.OutcomeFailed
+	late    = loadgen.Outcome(100) // acknowledged, after the budget
 )
 
 // handmade writes the ledger of a history and its logs: logs[i] lists the sequences that replica i
@@ -197,7 +198,10 @@ func handmade(t *testing.T, outcomes []loadgen.Outcome, offsets []uint64, logs .
 	}
 	for i, outcome := range outcomes {
 		r := loadgen.Record{Sequence: uint64(i), Outcome: outcome, Tries: 1}
-		if outcome == ok {
+		if outcome == late {
+			r.Outcome, r.Late = unknown, true
+		}
+		if outcome == ok || outcome == late {
 			r.Offset = offsets[i]
 		}
 		if err := ledger.Append(r); err != nil {
@@ -251,6 +255,11 @@ func TestVerifyHandMadeHistories(t *testing.T) {
 			kinds: map[loadgen.Kind]int64{loadgen.KindDuplicated: 1}},
 		{name: "acknowledged missing", outcomes: []loadgen.Outcome{ok, ok}, offsets: []uint64{0, 1}, logs: [][]int{{0}, {0}}, verdict: fail, lost: 1,
 			kinds: map[loadgen.Kind]int64{loadgen.KindLost: 1}},
+		{name: "acknowledged late", outcomes: []loadgen.Outcome{ok, late}, offsets: []uint64{0, 1}, logs: [][]int{{0, 1}}, verdict: pass},
+		{name: "acknowledged late and missing", outcomes: []loadgen.Outcome{ok, late}, offsets: []uint64{0, 1}, logs: [][]int{{0}, {0}}, verdict: fail, lost: 1,
+			kinds: map[loadgen.Kind]int64{loadgen.KindLost: 1}},
+		{name: "acknowledged late and elsewhere", outcomes: []loadgen.Outcome{ok, late, ok}, offsets: []uint64{0, 1, 2}, logs: [][]int{{0, -1, 2, 1}}, verdict: fail,
+			kinds: map[loadgen.Kind]int64{loadgen.KindMoved: 1, loadgen.KindGap: 1, loadgen.KindReordered: 1}},
 		{name: "acknowledged missing at the end of one replica", outcomes: []loadgen.Outcome{ok, ok}, offsets: []uint64{0, 1}, logs: [][]int{{0, 1}, {0}}, verdict: inconclusive},
 		{name: "acknowledged missing in the middle", outcomes: []loadgen.Outcome{ok, ok, ok}, offsets: []uint64{0, 1, 2}, logs: [][]int{{0, -1, 2}}, verdict: fail, lost: 1,
 			kinds: map[loadgen.Kind]int64{loadgen.KindLost: 1, loadgen.KindGap: 1}},
