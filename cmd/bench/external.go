@@ -67,6 +67,25 @@ func (c *remoteCluster) missing(_ context.Context, all []results.Status) string 
 }
 func (c *remoteCluster) target() loadgen.Target { return c.log }
 
+// unused implements unusedProduct.
+func (c *remoteCluster) unused(ctx context.Context) error { return refuseUsed(ctx, c.log) }
+
+// refuseUsed refuses a log that holds something before the load. The verifier reads from the beginning, and would call it foreign: a run that lost
+// nothing would end as if it had.
+func refuseUsed(ctx context.Context, source loadgen.Source) error {
+	errUsed := errors.New("used")
+	for _, replica := range source.Replicas() {
+		_, err := source.ReadReplica(ctx, replica, func(loadgen.ReadBatch) error { return errUsed })
+		if errors.Is(err, errUsed) {
+			return fmt.Errorf("%s holds messages already, perhaps of an earlier run, and every replica is verified from its beginning: start the nodes on empty data directories", replica)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *remoteCluster) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRound, error) {
 	return s.liveRounds(c.log), nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rejoin/loadgen"
 	"rejoin/results"
 )
 
@@ -129,6 +132,33 @@ func TestExternalFlagsAreChecked(t *testing.T) {
 		if code != results.ExitUsage || !strings.Contains(out, c.want) {
 			t.Errorf("%s: exit code %d, output %q; want a refusal with %q", c.args, code, out, c.want)
 		}
+	}
+}
+
+// heldSource is a log of one replica that holds so many batches.
+type heldSource int
+
+func (heldSource) Replicas() []string { return []string{"n0"} }
+
+func (h heldSource) ReadReplica(_ context.Context, _ string, yield func(loadgen.ReadBatch) error) (loadgen.ReadEnd, error) {
+	for i := range uint64(h) {
+		if err := yield(loadgen.ReadBatch{BaseOffset: i, Messages: [][]byte{{}}}); err != nil {
+			return loadgen.ReadEnd{}, fmt.Errorf("read n0: %w", err)
+		}
+	}
+	return loadgen.ReadEnd{EndOffset: uint64(h)}, nil
+}
+
+// TestUsedLogIsRefused: what an earlier run left there is not this one's loss.
+func TestUsedLogIsRefused(t *testing.T) {
+	if err := refuseUsed(t.Context(), heldSource(0)); err != nil {
+		t.Errorf("an empty log: %v", err)
+	}
+	if err := refuseUsed(t.Context(), heldSource(3)); err == nil || !strings.Contains(err.Error(), "n0 holds messages already") {
+		t.Errorf("a used log: %v", err)
+	}
+	if _, asked := any(&remoteCluster{}).(unusedProduct); !asked {
+		t.Error("nodes of our log elsewhere are not asked")
 	}
 }
 

@@ -110,7 +110,19 @@ func (s *nodeSystem) start(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.awaitReady(ctx)
+	if err := s.awaitReady(ctx); err != nil {
+		return err
+	}
+	if p, ok := s.product.(unusedProduct); ok && ctx.Err() == nil {
+		return p.unused(ctx)
+	}
+	return nil
+}
+
+// unusedProduct is a product whose nodes may have been used before the run.
+type unusedProduct interface {
+	// unused says why the load must not begin: there is something in the log.
+	unused(ctx context.Context) error
 }
 
 func (s *nodeSystem) awaitReady(ctx context.Context) error {
