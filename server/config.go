@@ -156,6 +156,9 @@ func ParseConfig(text []byte) (Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Config{}, errors.New("the file is empty; it needs cluster, nodes and topics")
 	}
+	if nesting(text) > nestingMax {
+		return Config{}, fmt.Errorf("the file is nested more than %d levels deep; a cluster file has four", nestingMax)
+	}
 	var c Config
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return Config{}, errors.New(yaml.FormatError(err, false, true))
@@ -288,11 +291,27 @@ func (c *Config) validateNodes() error {
 			}
 			taken[a.address] = a.field
 		}
-		for _, a := range [][2]string{{".dial.peer", n.Dial.Peer}, {".dial.client", n.Dial.Client}, {".dial.admin", n.Dial.Admin}} {
-			if err := validateAddress(at+a[0], a[1]); err != nil {
+		for _, a := range [][3]string{{"peer", n.Dial.Peer, n.Listen.Peer}, {"client", n.Dial.Client, n.Listen.Client}, {"admin", n.Dial.Admin, n.Listen.Admin}} {
+			field := at + ".dial." + a[0]
+			if a[1] == a[2] { // most times it was left out
+				field = at + ".listen." + a[0]
+			}
+			if err := validateDial(field, a[1]); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// validateDial refuses what a node may listen on and nobody can ask for: peers would call themselves, and clients be sent nowhere.
+func validateDial(field, address string) error {
+	if err := validateAddress(field, address); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(address) // it has just been split
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return refuse(field, "%s stands for every address of a machine, which others cannot dial; say under dial by which address they find this node", address)
 	}
 	return nil
 }

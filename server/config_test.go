@@ -58,6 +58,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"wrong type", "partitions: 4", "partitions: many", "[12:17]"},
 		{"port 0", `peer: "127.0.0.1:17000"`, `peer: "127.0.0.1:0"`, "[4:20] nodes[0].listen.peer: port \"0\""},
 		{"no port", `admin: "127.0.0.1:17002"`, `admin: "127.0.0.1"`, "is not host:port"},
+		{"no address for others", `client: "127.0.0.1:17001"`, `client: "0.0.0.0:17001"`, "say under dial by which address"},
+		{"no address for others, said", `dial: {peer: "127.0.0.1:17510"}`, `dial: {peer: "[::]:17510"}`, "nodes[1].dial.peer: [::]:17510 stands for every address"},
 		{"same port twice", "127.0.0.1:17010", "127.0.0.1:17000", "is also nodes[0].listen.peer"},
 		{"id out of order", "id: 2", "id: 3", "must have id 2"},
 		{"topic name", "name: orders", "name: ../../x", "[11:11] topics[0].name"},
@@ -90,6 +92,15 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 	if _, err := ParseConfig(nil); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("empty file: %v", err)
+	}
+}
+
+// TestDeepConfig: a parser that calls itself for each level must not be given a file of levels.
+func TestDeepConfig(t *testing.T) {
+	for _, text := range []string{strings.Repeat("[", configBytesMax/2), "cluster: " + strings.Repeat("{a: ", 10_000), strings.Repeat("- ", 10_000)} {
+		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), "levels deep") {
+			t.Errorf("%.20q…: %v", text, err)
+		}
 	}
 }
 
@@ -162,9 +173,12 @@ func TestPipelineMax(t *testing.T) {
 type noOutside struct{ partition.Outside }
 
 func TestCheckExposure(t *testing.T) {
-	open := strings.Replace(exampleConfig, `peer: "127.0.0.1:17000"`, `peer: "0.0.0.0:17000"`, 1)
+	open := strings.Replace(exampleConfig, `peer: "127.0.0.1:17000", client: "127.0.0.1:17001", admin: "127.0.0.1:17002"}`,
+		`peer: "0.0.0.0:17000", client: "127.0.0.1:17001", admin: "127.0.0.1:17002"}
+    dial: {peer: "10.0.0.6:17000"}`, 1)
 	open = strings.Replace(open, `client: "127.0.0.1:17011"`, `client: "10.0.0.7:17011"`, 1)
-	open = strings.Replace(open, `admin: "127.0.0.1:17022"`, `admin: "[::]:17022"`, 1)
+	open = strings.Replace(open, `admin: "127.0.0.1:17022"}`, `admin: "[::]:17022"}
+    dial: {admin: "10.0.0.8:17022"}`, 1)
 	c, err := ParseConfig([]byte(open))
 	if err != nil {
 		t.Fatal(err)
