@@ -170,6 +170,19 @@ type VerifyRound struct {
 	Detail          string  `json:"detail,omitempty"`
 }
 
+// unacknowledgedShareMin is where batches without an acknowledgement begin to move the quantiles that people compare: p99.9.
+const unacknowledgedShareMin = 0.001
+
+// Unacknowledged is the share of the offered batches that were not acknowledged in time, and says whether it is so large that the latencies,
+// which are of the others, are better than the truth.
+func (s *Summary) Unacknowledged() (share float64, flatters bool) {
+	if s.OfferedBatches <= 0 {
+		return 0, false
+	}
+	share = float64(s.UnknownBatches+s.FailedBatches) / float64(s.OfferedBatches)
+	return share, share > unacknowledgedShareMin
+}
+
 // WriteSummary writes summary.json atomically, stamping the schema version; lists and maps that are nil become empty.
 func (f Folder) WriteSummary(s Summary) error {
 	s.SchemaVersion = SchemaVersion

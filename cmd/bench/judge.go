@@ -22,6 +22,7 @@ func (r *session) judgeRun(s *results.Summary) {
 		return
 	}
 	s.Check(j)
+	r.warnOfSurvivors(s)
 	judgeSurprises(j, r.system.surprises())
 	for _, k := range s.Kills {
 		if k.DownMs != nil && k.CaughtUpMs == nil && r.tellsProgress(k.Node) && !gone[k.Node] {
@@ -32,6 +33,14 @@ func (r *session) judgeRun(s *results.Summary) {
 	r.judgeExercise(s)
 	if !r.scenario.Overload {
 		r.judgeDemands(s)
+	}
+}
+
+// warnOfSurvivors says which quantiles flatter: what was not acknowledged in time has no latency, and would have had the longest ones.
+func (r *session) warnOfSurvivors(s *results.Summary) {
+	if share, flatters := s.Unacknowledged(); flatters {
+		r.warn("%d of %d batches (%.1f %%) were not acknowledged in time and have no latency: the quantiles are of the others, and beyond p%.4g better than what producers met",
+			s.UnknownBatches+s.FailedBatches, s.OfferedBatches, 100*share, 100*(1-share))
 	}
 }
 

@@ -36,6 +36,21 @@ func goodSession(t *testing.T, demands string) (*session, *results.Summary) {
 const allDemands = `{acked_share_min: 0.999, primary_gap_max: 1s, first_ack_max: 2s, catchup_max: 3s, readable_max: 2s, extra_view_changes_max: 0,
   late_p99_max: 2ms, rss_anon_max_bytes: 100000000, killed_primaries_min: 1, killed_backups_min: 1, repair_ops_min: 100, transfer_ops_min: 1000}`
 
+// TestSurvivorsAreWarnedOf: latencies are of what was acknowledged, which flatters a target that leaves the rest.
+func TestSurvivorsAreWarnedOf(t *testing.T) {
+	for unacknowledged, want := range map[int64]string{
+		0: "", 1: "", // below p99.9 of 1,000 batches nothing moves
+		20: "20 of 1000 batches (2.0 %) were not acknowledged in time and have no latency: the quantiles are of the others, and beyond p98 better than what producers met",
+	} {
+		r, s := goodSession(t, "{}")
+		s.AckedBatches, s.FailedBatches = 1000-unacknowledged, unacknowledged
+		r.judgeRun(s)
+		if got := strings.Join(r.warnings, "\n"); strings.Contains(got, "were not acknowledged in time") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%d of 1,000: %q", unacknowledged, got)
+		}
+	}
+}
+
 // TestJudge spoils one number of a good run at a time.
 func TestJudge(t *testing.T) {
 	for _, test := range []struct {

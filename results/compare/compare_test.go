@@ -211,6 +211,16 @@ func TestBuildWarnings(t *testing.T) {
 	}
 }
 
+// TestSurvivorsAreWarnedOf: who leaves the slow batches unanswered looks fast.
+func TestSurvivorsAreWarnedOf(t *testing.T) {
+	o := newSynthetic(14).pairs(8, 1)
+	o.B[1].Summary.AckedBatches, o.B[1].Summary.FailedBatches = 4000, 500
+	text := strings.Join(mustCompare(t, o).Warnings, "\n")
+	if want := "run " + o.B[1].Name + ": 11.1 % of the batches were not acknowledged in time"; strings.Count(text, "were not acknowledged") != 1 || !strings.Contains(text, want) {
+		t.Errorf("no warning %q in\n%s", want, text)
+	}
+}
+
 // TestKillsAreSamples: 4 runs with 2 kills are 8 pairs of kills, and 4 of runs.
 func TestKillsAreSamples(t *testing.T) {
 	g := newSynthetic(13)

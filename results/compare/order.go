@@ -110,6 +110,11 @@ func (o Options) warnings(c *Comparison) []string {
 			all = append(all, fmt.Sprintf("run %s did not pass (%s, exit code %d)", r.Name, r.Summary.Verdict, r.Summary.ExitCode))
 		}
 	}
+	for _, r := range o.all() {
+		if share, flatters := r.Summary.Unacknowledged(); flatters {
+			all = append(all, fmt.Sprintf("run %s: %.1f %% of the batches were not acknowledged in time; its latencies are of the others, and better than what producers met", r.Name, 100*share))
+		}
+	}
 	all = append(all, o.buildWarnings()...)
 	if sameRuns(o.A, o.B) {
 		all = append(all, "A and B share runs: a run compared with itself shows no difference")
