@@ -46,7 +46,8 @@ func (r *session) external() bool { return r.command.external() }
 type remoteCluster struct {
 	elsewhere
 	clusterAsker
-	log *builtin.Target
+	log        *builtin.Target
+	partitions int
 }
 
 func newRemoteCluster(s Scenario, flags ExternalFlags) (product, error) {
@@ -59,7 +60,7 @@ func newRemoteCluster(s Scenario, flags ExternalFlags) (product, error) {
 		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: address})
 	}
 	log, err := builtin.New(options)
-	return &remoteCluster{elsewhere{flags}, newClusterAsker(flags.Addresses, token), log}, err
+	return &remoteCluster{elsewhere{flags}, newClusterAsker(flags.Addresses, token), log, s.Partitions}, err
 }
 
 func (c *remoteCluster) missing(_ context.Context, all []results.Status) string {
@@ -68,7 +69,14 @@ func (c *remoteCluster) missing(_ context.Context, all []results.Status) string 
 func (c *remoteCluster) target() loadgen.Target { return c.log }
 
 // unused implements unusedProduct.
-func (c *remoteCluster) unused(ctx context.Context) error { return refuseUsed(ctx, c.log) }
+func (c *remoteCluster) unused(ctx context.Context) error {
+	for p := range c.partitions {
+		if err := refuseUsed(ctx, c.log.Partition(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // refuseUsed refuses a log that holds something before the load. The verifier reads from the beginning, and would call it foreign: a run that lost
 // nothing would end as if it had.
