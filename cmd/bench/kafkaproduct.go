@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -35,9 +37,9 @@ type kafkaProduct struct {
 	kafkaTopic
 
 	folder    results.Folder
-	home      kafkaHome
+	home      kafka.Home
 	clusterID string
-	nodes     []kafkaNode
+	servers   []kafka.Server
 }
 
 func newKafkaSystem(sync kafka.Sync) func(r *session, ports []int) (system, error) {
@@ -50,11 +52,12 @@ func newKafkaSystem(sync kafka.Sync) func(r *session, ports []int) (system, erro
 		id := make([]byte, 16)
 		rand.Read(id)
 		k.clusterID = base64.RawURLEncoding.EncodeToString(id)
+		if k.servers, err = kafkaServers(r.folder, ports, r.scenario.Nodes); err != nil {
+			return nil, err
+		}
 		var brokers []kafka.Broker
-		for i := range r.scenario.Nodes {
-			n := kafkaNode{id: i, client: ports[2*i], controller: ports[2*i+1]}
-			k.nodes = append(k.nodes, n)
-			brokers = append(brokers, kafka.Broker{Name: results.NodeName(i), ID: int32(i), Address: n.address()})
+		for i, s := range k.servers {
+			brokers = append(brokers, kafka.Broker{Name: results.NodeName(i), ID: int32(i), Address: s.Client})
 		}
 		if k.kafkaTopic, err = newKafkaTopic(topicName, brokers, sync, r.scenario.BatchMessages); err != nil {
 			return nil, err
@@ -65,10 +68,59 @@ func newKafkaSystem(sync kafka.Sync) func(r *session, ports []int) (system, erro
 	}
 }
 
+// kafkaServers are the servers of a run, of which each takes two ports.
+func kafkaServers(folder results.Folder, ports []int, nodes int) ([]kafka.Server, error) {
+	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	var all []kafka.Server
+	var voters []string
+	for i := range nodes {
+		dir, err := filepath.Abs(folder.DataDir(i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kafka.Server{ID: i, Client: at(2 * i), Controller: at(2*i + 1), LogDir: dir})
+		voters = append(voters, all[i].Voter())
+	}
+	for i := range all {
+		all[i].Voters = voters
+	}
+	return all, nil
+}
+
+func (k *kafkaProduct) propertiesFile(node int) string {
+	return filepath.Join(k.folder.Dir, results.NodeName(node)+".properties")
+}
+
+func (k *kafkaProduct) loggingFile() string { return filepath.Join(k.folder.Dir, "log4j2.properties") }
+
+// prepare writes a node's configuration and formats its directory by Kafka's own tool.
+func (k *kafkaProduct) prepare(node int) error {
+	if err := os.WriteFile(k.propertiesFile(node), []byte(k.servers[node].Properties()), 0o644); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := os.WriteFile(k.loggingFile(), []byte(kafka.Logging), 0o644); err != nil {
+		return fmt.Errorf("write configuration of the log: %w", err)
+	}
+	return k.home.Format(context.Background(), k.loggingFile(), k.propertiesFile(node), k.clusterID)
+}
+
+// A broker that is told to stop hands its partitions over first, and a Java program that a signal ended says so by its exit code.
+const (
+	kafkaStopLimit    = 30 * time.Second
+	javaCodeOnSIGTERM = 128 + 15
+)
+
+func (k *kafkaProduct) program(node int) (program, error) {
+	args := k.home.BrokerArgs(javaOptions(), k.loggingFile(), k.propertiesFile(node))
+	return program{path: k.home.Java, args: args, address: k.servers[node].Client, stopLimit: kafkaStopLimit, stopCodes: []int{0, javaCodeOnSIGTERM}}, nil
+}
+
+func javaOptions() []string { return slices.Concat(kafka.Heap(), kafka.Performance()) }
+
 // rounds: every replica by its own broker, every replica alone with the others stopped, and the segment files of all after a SIGKILL.
 func (k *kafkaProduct) rounds(s *nodeSystem, verifier *loadgen.Verifier) ([]verifyRound, error) {
 	options := kafka.FilesOptions{Topic: topicName, UpTo: verifier.AckedEnd()}
-	for i := range k.nodes {
+	for i := range k.servers {
 		options.Replicas = append(options.Replicas, kafka.ReplicaDir{Name: results.NodeName(i), Dir: k.folder.DataDir(i)})
 	}
 	files, err := kafka.NewFiles(options)
@@ -85,10 +137,10 @@ func (k *kafkaProduct) nodeEvents(*nodeSystem) ([]results.Event, []string) { ret
 // settings are what the brokers and the topic were given beyond Kafka's defaults.
 func (k *kafkaProduct) settings() any {
 	brokers := map[string]map[string]string{}
-	for i := range k.nodes {
-		brokers[results.NodeName(i)] = k.nodeSettings(i)
+	for i, s := range k.servers {
+		brokers[results.NodeName(i)] = s.Settings()
 	}
-	return map[string]any{"version": k.home.version, "java": k.home.java, "java_options": slices.Concat(kafkaHeap, kafkaPerformance),
+	return map[string]any{"version": k.home.Version, "java": k.home.Java, "java_options": javaOptions(),
 		"topic": k.topic.Settings(), "brokers": brokers}
 }
 
@@ -126,7 +178,7 @@ func (k *remoteKafka) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRound,
 	return s.liveRounds(k.log), nil
 }
 
-// settings are those of the topic and what the run knows of the brokers.
+// settings are those of the topic, which the run made.
 func (k *remoteKafka) settings() any {
-	return map[string]any{"topic_name": k.topic.Name, "topic": k.topic.Settings(), "nodes": k.elsewhere.settings()}
+	return map[string]any{"topic_name": k.topic.Name, "topic": k.topic.Settings()}
 }

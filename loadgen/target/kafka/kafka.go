@@ -3,7 +3,8 @@
 //
 // A caller makes the topic with [CreateTopic], a [Target] with [New] from the brokers' addresses, or
 // [Files] with [NewFiles] from their log directories once they are dead. [Observe] tells what one
-// broker says of its own replica.
+// broker says of its own replica. Where the brokers are the caller's own, [Server] is what one is told and [Home] how it is
+// started.
 //
 // # Appending
 //

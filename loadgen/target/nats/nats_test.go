@@ -3,7 +3,6 @@ package nats
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,33 +46,14 @@ type servers struct {
 	lives []*exec.Cmd
 }
 
-// freePorts finds ports below the ephemeral range, so that no outgoing connection takes one while its server is down, and above those of the
-// example in docs/targets.md.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	var ports []int
-	for port := 16200 + os.Getpid()%600; port < 17000 && len(ports) < n; port++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			l.Close()
-			ports = append(ports, port)
-		}
-	}
-	if len(ports) < n {
-		t.Fatalf("only %d of %d ports are free", len(ports), n)
-	}
-	return ports
-}
-
 func startServers(t *testing.T, sync string) *servers {
 	t.Helper()
 	s := &servers{t: t, path: serverPath(t), dir: t.TempDir(), lives: make([]*exec.Cmd, 3)}
-	ports := freePorts(t, 9)
-	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	at := targettest.NatsPorts.Free(t, 9)
 	for i := range 3 {
 		name := fmt.Sprintf("n%d", i)
-		s.told = append(s.told, Server{Node: Node{Name: name, Client: at(3 * i), Monitor: at(3*i + 1)}, Route: at(3*i + 2),
-			Routes: []string{at(2), at(5), at(8)}, StoreDir: filepath.Join(s.dir, name), SyncInterval: sync})
+		s.told = append(s.told, Server{Node: Node{Name: name, Client: at[3*i], Monitor: at[3*i+1]}, Route: at[3*i+2],
+			Routes: []string{at[2], at[5], at[8]}, StoreDir: filepath.Join(s.dir, name), SyncInterval: sync})
 	}
 	t.Cleanup(func() {
 		for i := range s.lives {
