@@ -12,8 +12,8 @@ RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server
 # Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
 
-# Tests that run several clusters one after another, by make check too: it runs them under the race detector, and what cannot bear that without.
-RUNS := TestRepeatSumsUp|TestCompareRealRuns|TestClosedLoopOverRetention|TestNodesElsewhere
+# Tests that run a cluster, or several one after another, by make check too: it runs them under the race detector, and what cannot bear that without.
+RUNS := TestRepeatSumsUp|TestCompareRealRuns|TestClosedLoopOverRetention|TestNodesElsewhere|TestRunningKafkaIsMeasured
 
 .PHONY: help build test check vortex bench bench-full primary-rejoin peers versus profile compare ab goals scaling sim mutants clean
 
@@ -34,7 +34,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go vet ./...
 	go test -run '^($(LONG))$$' ./server/sim/...
 	@test -x bin/peers/nats-server || echo "bin/peers/nats-server is not there (make peers): the tests against real NATS servers are skipped"
-	@test -d bin/peers/kafka/libs || echo "bin/peers/kafka is not there (make peers): the test against real Kafka brokers is skipped"
+	@test -d bin/peers/kafka/libs || echo "bin/peers/kafka is not there (make peers): the tests against real Kafka brokers are skipped"
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles

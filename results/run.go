@@ -37,7 +37,8 @@ type Run struct {
 	Limits []string `json:"limits"`
 }
 
-// Asked is everything that decided the run before it began. `bench run --from` repeats a run from Scenario and Seed.
+// Asked is everything that decided the run before it began. `bench run --from` repeats a run from Scenario, Seed and
+// Elsewhere.
 type Asked struct {
 	Target string `json:"target"`
 	// Guarantee says in words what an acknowledgement of this target means.
@@ -61,6 +62,8 @@ type Asked struct {
 	BatchBudgetNs int64   `json:"batch_budget_ns"`
 
 	Faults []AskedFault `json:"faults"`
+	// Elsewhere are the nodes that the run was told of; null where it started them itself.
+	Elsewhere *Elsewhere `json:"elsewhere,omitempty"`
 	// Profiling says which profilers ran and at which rates.
 	Profiling Profiling `json:"profiling"`
 	// Arguments is the command line, without its secrets: those never come by flag.
@@ -69,6 +72,16 @@ type Asked struct {
 
 // ClosedLoop says that there was no timetable: each producer sent at the answer to the batch before. BatchesPerS is 0 then.
 func (a Asked) ClosedLoop() bool { return a.Producers > 0 && a.BatchesPerS == 0 }
+
+// Elsewhere is where nodes are that the harness does not start by itself, and by which commands it starts and kills them, as they were given.
+type Elsewhere struct {
+	Addresses      []string `json:"addresses"`          // of clients, by node
+	Monitors       []string `json:"monitors,omitempty"` // of HTTP monitoring, by node
+	StartCommand   string   `json:"start_command"`
+	KillCommand    string   `json:"kill_command"`
+	RestartCommand string   `json:"restart_command"`  // empty: the start command
+	CommandLimitNs int64    `json:"command_limit_ns"` // how long each may take
+}
 
 // AskedFault is one entry of the fault schedule.
 type AskedFault struct {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,16 +19,42 @@ import (
 
 // ExternalFlags let nodes run anywhere: the harness is told where they are, and how one is started, killed and restarted.
 type ExternalFlags struct {
-	Addresses      []string `help:"Client addresses of nodes that run elsewhere, in order, instead of starting any here; see docs/targets.md." placeholder:"HOST:PORT,…"`
-	Monitors       []string `help:"With --addresses and a nats target: addresses of the servers' HTTP monitoring, in order." placeholder:"HOST:PORT,…"`
-	StartCommand   string   `help:"With --addresses: starts node {node} (0, 1, …; also $REJOIN_NODE) before the load. Without it the nodes run already, and go on afterwards." placeholder:"COMMAND"`
-	KillCommand    string   `help:"With --addresses: kills node {node} at once and returns when it is gone." placeholder:"COMMAND"`
-	RestartCommand string   `help:"With --addresses: starts node {node} after a kill. Default: the start command." placeholder:"COMMAND"`
-	CommandLimit   duration `help:"How long each of these commands may take." default:"30s" placeholder:"TIME"`
+	Addresses      []string     `help:"Client addresses of nodes that run elsewhere, in order, instead of starting any here; see docs/targets.md." placeholder:"HOST:PORT,…"`
+	Monitors       []string     `help:"With --addresses and a nats target: addresses of the servers' HTTP monitoring, in order." placeholder:"HOST:PORT,…"`
+	StartCommand   string       `help:"With --addresses: starts node {node} (0, 1, …; also $REJOIN_NODE) before the load. Without it the nodes run already, and go on afterwards." placeholder:"COMMAND"`
+	KillCommand    string       `help:"With --addresses: kills node {node} at once and returns when it is gone." placeholder:"COMMAND"`
+	RestartCommand string       `help:"With --addresses: starts node {node} after a kill. Default: the start command." placeholder:"COMMAND"`
+	CommandLimit   durationFlag `help:"How long each of these commands may take. Default: 30s." placeholder:"TIME"`
 }
 
 // external says whether nodes are told and not made.
 func (f ExternalFlags) external() bool { return len(f.Addresses) > 0 }
+
+// record is what of the flags decided the run; nil where the harness starts the nodes itself.
+func (f ExternalFlags) record() *results.Elsewhere {
+	if !f.external() {
+		return nil
+	}
+	return &results.Elsewhere{Addresses: f.Addresses, Monitors: f.Monitors, StartCommand: f.StartCommand, KillCommand: f.KillCommand,
+		RestartCommand: f.RestartCommand, CommandLimitNs: int64(f.limit())}
+}
+
+// repeat takes what is not given from an earlier run. Commands belong to the nodes at their addresses: with other addresses none is taken over.
+func (f *ExternalFlags) repeat(before *results.Elsewhere) {
+	if before == nil || f.external() && !slices.Equal(f.Addresses, before.Addresses) {
+		return
+	}
+	f.Addresses = before.Addresses
+	if len(f.Monitors) == 0 {
+		f.Monitors = before.Monitors
+	}
+	f.StartCommand = cmp.Or(f.StartCommand, before.StartCommand)
+	f.KillCommand = cmp.Or(f.KillCommand, before.KillCommand)
+	f.RestartCommand = cmp.Or(f.RestartCommand, before.RestartCommand)
+	if !f.CommandLimit.given && before.CommandLimitNs > 0 {
+		f.CommandLimit = durationFlag{true, time.Duration(before.CommandLimitNs)}
+	}
+}
 
 // validate says what of the flags does not fit the scenario, before anything is started.
 func (f ExternalFlags) validate(s Scenario) error {
@@ -38,8 +66,6 @@ func (f ExternalFlags) validate(s Scenario) error {
 		return nil
 	case len(f.Addresses) != s.Nodes:
 		return fmt.Errorf("--addresses names %d nodes and the scenario has %d: pass one address for each", len(f.Addresses), s.Nodes)
-	case f.CommandLimit <= 0:
-		return fmt.Errorf("--command-limit %v: pass more than 0", f.CommandLimit)
 	case s.kind().external == nil:
 		return fmt.Errorf("target %s cannot run elsewhere", s.Target)
 	}
@@ -54,6 +80,16 @@ func (f ExternalFlags) validate(s Scenario) error {
 		}
 	}
 	return nil
+}
+
+// commandLimit is how long a command may take unless the user says otherwise.
+const commandLimit = 30 * time.Second
+
+func (f ExternalFlags) limit() time.Duration {
+	if f.CommandLimit.given {
+		return f.CommandLimit.length
+	}
+	return commandLimit
 }
 
 func (f ExternalFlags) restart() string {
@@ -92,7 +128,7 @@ func (c *commands) run(ctx context.Context, node int, what, command string) erro
 		return fmt.Errorf("open node log: %w", err)
 	}
 	defer log.Close()
-	limited, cancel := context.WithTimeout(ctx, time.Duration(c.flags.CommandLimit))
+	limited, cancel := context.WithTimeout(ctx, c.flags.limit())
 	defer cancel()
 	number := strconv.Itoa(node)
 	cmd := exec.CommandContext(limited, "/bin/sh", "-c", strings.ReplaceAll(command, "{node}", number))
@@ -111,7 +147,7 @@ func (c *commands) run(ctx context.Context, node int, what, command string) erro
 	if err != nil {
 		e.Detail = err.Error()
 		if limited.Err() != nil && ctx.Err() == nil {
-			e.Detail = fmt.Sprintf("not done within %v", c.flags.CommandLimit)
+			e.Detail = fmt.Sprintf("not done within %v", c.flags.limit())
 		}
 	}
 	c.record.write(e)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -19,6 +20,35 @@ func (mute) ask(context.Context, int) (results.Status, error) {
 	return results.Status{}, errors.New("no answer")
 }
 
+// testRecord is a run folder and what writes its events, the clock of which runs.
+func testRecord(t *testing.T) (results.Folder, *recorder) {
+	t.Helper()
+	folder, err := results.Create(t.TempDir(), "test", "record", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := newRecorder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.setBase(1)
+	return folder, record
+}
+
+// recorded ends the writing and returns what was written, in the order of time.
+func recorded(t *testing.T, folder results.Folder, record *recorder) []results.Event {
+	t.Helper()
+	if err := record.close(); err != nil {
+		t.Fatal(err)
+	}
+	events, err := folder.ReadEvents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(events, func(a, b results.Event) int { return cmp.Compare(a.TNs, b.TNs) })
+	return events
+}
+
 // awaitReady waits until a log says so often that its process is ready.
 func awaitReady(t *testing.T, log string, times int) {
 	t.Helper()
@@ -32,15 +62,7 @@ func awaitReady(t *testing.T, log string, times int) {
 
 // TestCrewOfAnyProgram: processes that are no nodes of ours are killed, started again, and end at SIGTERM in the code that they announce.
 func TestCrewOfAnyProgram(t *testing.T) {
-	folder, err := results.Create(t.TempDir(), targetMemory, "crew", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := newRecorder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record.setBase(1)
+	folder, record := testRecord(t)
 	// The shell says that its trap stands before it waits, so that a SIGTERM cannot come too early.
 	polite := program{path: "/bin/sh", args: []string{"-c", "trap 'exit 143' TERM; echo ready; while :; do sleep 1 & wait $!; done"}, stopCodes: []int{143}}
 	c := newCrew(folder, record, newPoller(nil, record, 2, mute{}), 2, func(int) (program, error) { return polite, nil })
@@ -74,16 +96,8 @@ func TestCrewOfAnyProgram(t *testing.T) {
 	if ended := c.ended(); len(ended) > 0 {
 		t.Errorf("ends that nobody asked for: %q", ended)
 	}
-	if err := record.close(); err != nil {
-		t.Fatal(err)
-	}
-	events, err := folder.ReadEvents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortStableFunc(events, func(a, b results.Event) int { return int(a.TNs - b.TNs) })
 	var story []string
-	for _, e := range events {
+	for _, e := range recorded(t, folder, record) {
 		if e.Node == "n0" {
 			story = append(story, strings.TrimSpace(string(e.Kind)+" "+e.Role+e.Signal))
 		}

@@ -23,11 +23,8 @@ func (elsewhere) program(int) (program, error) {
 // nodeEvents: what a node elsewhere records stays there.
 func (elsewhere) nodeEvents(*nodeSystem) ([]results.Event, []string) { return nil, nil }
 
-// settings are what the run knows of the nodes.
-func (e elsewhere) settings() any {
-	return map[string]any{"addresses": e.flags.Addresses, "monitors": e.flags.Monitors, "start_command": e.flags.StartCommand,
-		"kill_command": e.flags.KillCommand, "restart_command": e.flags.restart()}
-}
+// settings: those of nodes elsewhere are not known; where they are stands beside.
+func (e elsewhere) settings() any { return nil }
 
 // newExternalSystem drives nodes that the user's commands start and kill.
 func newExternalSystem(r *session) (system, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,50 @@ func TestNodesElsewhere(t *testing.T) {
 	}
 }
 
+// TestFromRepeatsElsewhere: a run is repeated at its nodes and by its commands, unless flags say otherwise.
+func TestFromRepeatsElsewhere(t *testing.T) {
+	root := t.TempDir()
+	s, err := loadScenario("quick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario, err := s.toJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := results.Create(root, targetBuiltin, "quick", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := ExternalFlags{Addresses: []string{"a:1", "b:1", "c:1"}, Monitors: []string{"a:2", "b:2", "c:2"}, StartCommand: "up {node}", KillCommand: "down {node}",
+		CommandLimit: durationFlag{true, time.Minute}}
+	if err := folder.WriteRun(results.Run{Status: results.StatusFinished, Asked: results.Asked{Scenario: scenario, Seed: 7, Elsewhere: of.record()}}); err != nil {
+		t.Fatal(err)
+	}
+	killed := of
+	killed.KillCommand = "stop {node}"
+	moved := ExternalFlags{Addresses: []string{"d:1", "e:1", "f:1"}}
+	for _, c := range []struct {
+		name  string
+		given runCommand
+		want  ExternalFlags
+	}{
+		{"nothing else given", runCommand{}, of},
+		{"another command", runCommand{ExternalFlags: ExternalFlags{KillCommand: "stop {node}"}}, killed},
+		{"its own addresses given again", runCommand{ExternalFlags: ExternalFlags{Addresses: of.Addresses}}, of},
+		{"other addresses", runCommand{ExternalFlags: moved}, moved},
+		{"another system", runCommand{Target: targetMemory}, ExternalFlags{}},
+	} {
+		c.given.From = folder.Dir
+		if _, seed, _, err := c.given.asked(&environment{results: root}); err != nil || seed != 7 {
+			t.Errorf("%s: seed %d, error %v", c.name, seed, err)
+		}
+		if !reflect.DeepEqual(c.given.ExternalFlags, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, c.given.ExternalFlags, c.want)
+		}
+	}
+}
+
 // wordsOf splits the example's command as a shell does; the word bench goes.
 func wordsOf(t *testing.T, command string) []string {
 	t.Helper()
@@ -126,7 +171,7 @@ func TestExternalFlagsAreChecked(t *testing.T) {
 		{"quick --addresses " + three, "pass --kill-command"},
 		{"quick --addresses " + three + " --kill-command true", "pass --restart-command or --start-command"},
 		{"steady --target memory --addresses " + three, "cannot run elsewhere"},
-		{"steady --command-limit 0s --addresses " + three, "pass more than 0"},
+		{"steady --command-limit 0s --addresses " + three, "pass a number above 0"},
 	} {
 		code, out := bench(t, append([]string{"--results", root, "run"}, strings.Fields(c.args)...)...)
 		if code != results.ExitUsage || !strings.Contains(out, c.want) {
@@ -164,16 +209,8 @@ func TestUsedLogIsRefused(t *testing.T) {
 
 // TestCommandsThatFail: a command that ends badly or not at all is an error with its last words, and its wait status is kept.
 func TestCommandsThatFail(t *testing.T) {
-	folder, err := results.Create(t.TempDir(), targetBuiltin, "commands", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := newRecorder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record.setBase(1)
-	flags := ExternalFlags{Addresses: []string{"a:1", "b:1"}, CommandLimit: duration(300 * time.Millisecond), KillCommand: "echo $REJOIN_NODE {node} $REJOIN_ADDRESS; exit 7",
+	folder, record := testRecord(t)
+	flags := ExternalFlags{Addresses: []string{"a:1", "b:1"}, CommandLimit: durationFlag{true, 300 * time.Millisecond}, KillCommand: "echo $REJOIN_NODE {node} $REJOIN_ADDRESS; exit 7",
 		StartCommand: "echo waits; sleep 600"}
 	c := newCommands(flags, folder, record, newPoller(nil, record, 2, mute{}))
 	if err := c.kill(t.Context(), 1, results.RolePrimary); err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "1 1 b:1") {
@@ -185,15 +222,8 @@ func TestCommandsThatFail(t *testing.T) {
 	if err := c.start(0); err == nil || !strings.Contains(err.Error(), "not done within") || !strings.Contains(err.Error(), "waits") {
 		t.Errorf("start: %v", err)
 	}
-	if err := record.close(); err != nil {
-		t.Fatal(err)
-	}
-	events, err := folder.ReadEvents()
-	if err != nil {
-		t.Fatal(err)
-	}
 	status := map[string]int64{}
-	for _, e := range events {
+	for _, e := range recorded(t, folder, record) {
 		if e.Kind == results.KindCommand && e.WaitStatus != nil {
 			status[e.Reason] = *e.WaitStatus
 		}

@@ -30,7 +30,7 @@ func (f *rateFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// durationFlag is --duration.
+// durationFlag is a time above 0 that may be left out: --duration, --command-limit.
 type durationFlag struct {
 	given  bool
 	length time.Duration
@@ -44,7 +44,7 @@ func (f *durationFlag) Decode(ctx *kong.DecodeContext) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return fmt.Errorf("%q is no length of a load: pass a number above 0 with its unit, such as 90s or 5m", text)
+		return fmt.Errorf("%q is no length of time: pass a number above 0 with its unit, such as 90s or 5m", text)
 	}
 	*f = durationFlag{true, d}
 	return nil

@@ -220,7 +220,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", "--rate"}, "--rate: a value is missing"},
 		{[]string{"run", "--duration=-5s"}, "--duration: \"-5s\" is no length"},
 		{[]string{"run", "--duration", "-5s"}, "--duration: \"-5s\" is no length"},
-		{[]string{"run", "--duration", "15"}, "--duration: \"15\" is no length of a load"},
+		{[]string{"run", "--duration", "15"}, "--duration: \"15\" is no length of time"},
 		{[]string{"run", "--duration", "5x"}, "--duration: \"5x\" is no length"},
 		{[]string{"run", "--duration", "5ms"}, "pass at least 1s"},
 		{[]string{"run", memoryScenario(t, "payload_bytes: 200000\n")}, "a batch holds at most 1048576"},

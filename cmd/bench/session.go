@@ -88,7 +88,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 		Asked: results.Asked{Target: s.Target, ScenarioName: s.Name, Scenario: scenario, Seed: seed, Nodes: s.Nodes, Producers: s.Producers,
 			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: s.batchesPerS() * float64(s.BatchMessages),
 			BatchesPerS: s.batchesPerS(), WarmupNs: int64(s.Warmup), LoadNs: int64(s.Duration), QuietNs: int64(s.QuietMax),
-			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Profiling: profiling.record(), Arguments: env.args}}
+			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Elsewhere: c.ExternalFlags.record(), Profiling: profiling.record(), Arguments: env.args}}
 	if err := errors.Join(folder.WriteRun(r.run), folder.Reserve()); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,10 @@ func (r *session) start(ctx context.Context) error {
 		return fmt.Errorf("start %s: %w", r.scenario.Target, err)
 	}
 	r.run.Asked.Guarantee = r.system.target().Guarantee()
-	if r.run.Asked.Settings, err = json.Marshal(r.system.settings()); err != nil {
+	if settings := r.system.settings(); settings != nil {
+		r.run.Asked.Settings, err = json.Marshal(settings)
+	}
+	if err != nil {
 		return fmt.Errorf("spell settings: %w", err)
 	}
 	r.say.line("start: %d nodes up in %v; %s", r.scenario.Nodes, time.Since(began).Round(time.Millisecond), r.run.Asked.Guarantee)
