@@ -67,6 +67,7 @@ func (r *ReplicaReport) sumUp(parts []*ReplicaReport) {
 		r.Messages += p.Messages
 		r.EarliestOffset, r.EndOffset, r.ReadTo = r.EarliestOffset+p.EarliestOffset, r.EndOffset+p.EndOffset, r.ReadTo+p.ReadTo
 		r.VerifiedBatches, r.UnknownPresentBatches = r.VerifiedBatches+p.VerifiedBatches, r.UnknownPresentBatches+p.UnknownPresentBatches
+		r.LateUnknownBatches += p.LateUnknownBatches
 		r.DisorderedBatches, r.PartialBatches = r.DisorderedBatches+p.DisorderedBatches, r.PartialBatches+p.PartialBatches
 		r.BehindBatches, r.TrimmedBatches, r.UnreadBatches = r.BehindBatches+p.BehindBatches, r.TrimmedBatches+p.TrimmedBatches, r.UnreadBatches+p.UnreadBatches
 		if p.Unreadable != "" && r.Unreadable == "" {

@@ -25,6 +25,10 @@ type VerifyOptions struct {
 	// died: a ledger then lacks up to a second of batches, and may end in a torn block or in a whole one.
 	AllowTrimmed     bool
 	AllowTornLedgers bool
+
+	// AllowLateUnknown accepts that a batch without an acknowledgement stands behind later ones of its producer. The order that a log promises is that
+	// of what it acknowledged. A target with sessions promises more, that a later request ends the earlier ones: do not set it there.
+	AllowLateUnknown bool
 }
 
 // Verifier holds replicas, one after another, against the ledgers of a run. Time is linear in what is
@@ -41,9 +45,9 @@ type Verifier struct {
 
 // logVerifier is the verifier of one log, that of a partition.
 type logVerifier struct {
-	examplesMax int
-	index       *ledgerIndex
-	readers     []*replicaReader
+	options VerifyOptions
+	index   *ledgerIndex
+	readers []*replicaReader
 }
 
 // NewVerifier reads the ledgers.
@@ -65,7 +69,7 @@ func NewVerifier(options VerifyOptions) (*Verifier, error) {
 	index.openEnded = options.AllowTornLedgers
 	v := &Verifier{options: options, index: index}
 	for p := range options.Partitions {
-		v.logs = append(v.logs, &logVerifier{examplesMax: options.ExamplesMax, index: index.only(p, options.Partitions)})
+		v.logs = append(v.logs, &logVerifier{options: options, index: index.only(p, options.Partitions)})
 	}
 	return v, nil
 }
@@ -89,7 +93,7 @@ func (v *Verifier) Read(ctx context.Context, source Source, replica string) *Rep
 }
 
 func (v *logVerifier) read(ctx context.Context, source Source, replica string) *ReplicaReport {
-	reader := newReplicaReader(v.index, replica, v.examplesMax)
+	reader := newReplicaReader(v.index, replica, v.options)
 	reader.read(ctx, source)
 	v.readers = append(v.readers, reader)
 	return reader.report

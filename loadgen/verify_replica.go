@@ -7,9 +7,10 @@ import (
 
 // replicaReader holds one replica against the ledgers while it streams by. It keeps one bit a batch.
 type replicaReader struct {
-	index  *ledgerIndex
-	report *ReplicaReport
-	digest *replicaDigest
+	index   *ledgerIndex
+	options VerifyOptions
+	report  *ReplicaReport
+	digest  *replicaDigest
 
 	seen bitmaps
 	last []int64 // by producer: the latest sequence seen, or -1
@@ -37,13 +38,14 @@ type openBatch struct {
 	damaged bool
 }
 
-func newReplicaReader(index *ledgerIndex, replica string, examplesMax int) *replicaReader {
+func newReplicaReader(index *ledgerIndex, replica string, options VerifyOptions) *replicaReader {
 	r := &replicaReader{
-		index:  index,
-		report: newReplicaReport(replica, examplesMax),
-		digest: newReplicaDigest(replica, index.head.BatchMessages),
-		seen:   index.newBitmaps(),
-		last:   make([]int64, len(index.producers)),
+		index:   index,
+		options: options,
+		report:  newReplicaReport(replica, options.ExamplesMax),
+		digest:  newReplicaDigest(replica, index.head.BatchMessages),
+		seen:    index.newBitmaps(),
+		last:    make([]int64, len(index.producers)),
 	}
 	for i := range r.last {
 		r.last[i] = -1
@@ -202,12 +204,16 @@ func (r *replicaReader) whole(b openBatch) {
 	}
 	r.seen.set(b.id)
 	p := &r.index.producers[b.id.producer]
-	if latest := r.last[b.id.producer]; int64(b.id.sequence) < latest {
-		r.report.find(KindReordered, "offset %d: %v comes after batch %d", b.base, b.id, latest)
-	} else {
+	outcome := p.outcomes[b.id.sequence]
+	switch latest := r.last[b.id.producer]; {
+	case int64(b.id.sequence) > latest:
 		r.last[b.id.producer] = int64(b.id.sequence)
+	case outcome == OutcomeUnknown && r.options.AllowLateUnknown:
+		r.report.LateUnknownBatches++
+	default:
+		r.report.find(KindReordered, "offset %d: %v comes after batch %d", b.base, b.id, latest)
 	}
-	switch p.outcomes[b.id.sequence] {
+	switch outcome {
 	case OutcomeOK:
 		if want := p.offsets[b.id.sequence]; want != b.base {
 			r.report.find(KindMoved, "%v stands at offset %d, it was acknowledged at %d", b.id, b.base, want)

@@ -13,7 +13,7 @@ type Kind string
 const (
 	KindLost       Kind = "lost"            // acknowledged, and not there
 	KindDuplicated Kind = "duplicated"      // there more than once
-	KindReordered  Kind = "reordered"       // after a later batch of its producer
+	KindReordered  Kind = "reordered"       // after a later batch of its producer; see VerifyOptions.AllowLateUnknown
 	KindMoved      Kind = "moved"           // at another offset than acknowledged
 	KindGap        Kind = "gap"             // offsets that hold nothing, or go back
 	KindCorrupted  Kind = "corrupted"       // a message does not match its checksum
@@ -42,6 +42,9 @@ type ReplicaReport struct {
 
 	VerifiedBatches       int64 `json:"verified_batches"`        // acknowledged and there, once, whole, at their offset
 	UnknownPresentBatches int64 `json:"unknown_present_batches"` // unknown and there, which is right
+
+	// LateUnknownBatches of these stand behind later ones of their producer, where that was allowed.
+	LateUnknownBatches int64 `json:"late_unknown_batches,omitempty"`
 
 	// DisorderedBatches and PartialBatches are counted only where messages are stored one by one, which promises neither: batches that are there
 	// whole, in another order than they were sent; batches without an acknowledgement of which some messages are there.

@@ -245,10 +245,18 @@ func TestVerifyHandMadeHistories(t *testing.T) {
 		verdict  loadgen.VerifyVerdict
 		kinds    map[loadgen.Kind]int64
 		lost     int64
+		late     int64 // unknown ones behind later ones; above 0 they are allowed
 	}{
 		{name: "all there", outcomes: []loadgen.Outcome{ok, ok}, offsets: []uint64{0, 1}, logs: [][]int{{0, 1}, {0, 1}}, verdict: pass},
 		{name: "unknown absent", outcomes: []loadgen.Outcome{ok, unknown}, offsets: []uint64{0, 0}, logs: [][]int{{0}}, verdict: pass},
 		{name: "unknown late once", outcomes: []loadgen.Outcome{ok, unknown, ok}, offsets: []uint64{0, 0, 1}, logs: [][]int{{0, 2, 1}}, verdict: fail,
+			kinds: map[loadgen.Kind]int64{loadgen.KindReordered: 1}},
+		{name: "unknown late once, without sessions", outcomes: []loadgen.Outcome{ok, unknown, ok, ok}, offsets: []uint64{0, 0, 1, 2}, logs: [][]int{{0, 2, 3, 1}}, verdict: pass, late: 1},
+		{name: "unknown late twice, without sessions", outcomes: []loadgen.Outcome{ok, unknown, ok}, offsets: []uint64{0, 0, 1}, logs: [][]int{{0, 2, 1, 1}}, verdict: fail, late: 1,
+			kinds: map[loadgen.Kind]int64{loadgen.KindDuplicated: 1}},
+		{name: "refused late", outcomes: []loadgen.Outcome{ok, failed, ok}, offsets: []uint64{0, 0, 1}, logs: [][]int{{0, 2, 1}}, verdict: fail,
+			kinds: map[loadgen.Kind]int64{loadgen.KindReordered: 1, loadgen.KindRefused: 1}},
+		{name: "acknowledged behind a later unknown, without sessions", outcomes: []loadgen.Outcome{ok, ok, unknown, unknown}, offsets: []uint64{0, 2, 0, 0}, logs: [][]int{{0, 3, 1, 2}}, verdict: fail, late: 1,
 			kinds: map[loadgen.Kind]int64{loadgen.KindReordered: 1}},
 		{name: "unknown at the end once", outcomes: []loadgen.Outcome{ok, unknown}, offsets: []uint64{0, 0}, logs: [][]int{{0, 1}}, verdict: pass},
 		{name: "unknown twice", outcomes: []loadgen.Outcome{ok, unknown}, offsets: []uint64{0, 0}, logs: [][]int{{0, 1, 1}}, verdict: fail,
@@ -302,7 +310,12 @@ func TestVerifyHandMadeHistories(t *testing.T) {
 			if c.change != nil {
 				c.change(h)
 			}
-			report := mustVerify(t, h, loadgen.VerifyOptions{Ledgers: ledgers})
+			report := mustVerify(t, h, loadgen.VerifyOptions{Ledgers: ledgers, AllowLateUnknown: c.late > 0})
+			for _, replica := range report.Replicas {
+				if replica.LateUnknownBatches != c.late {
+					t.Errorf("%s: %d unknown ones behind later ones, want %d", replica.Replica, replica.LateUnknownBatches, c.late)
+				}
+			}
 			if report.Verdict != c.verdict || report.LostBatches != c.lost {
 				t.Errorf("verdict %s with %d lost, want %s with %d; reasons %q", report.Verdict, report.LostBatches, c.verdict, c.lost, report.Reasons)
 			}

@@ -38,7 +38,7 @@ func natsKinds() []targetKind {
 				return newRemoteNats(flags, nats.Options{Name: name, Batches: batches, SyncInterval: sync})
 			}
 			// A message is kept in the stream's files, and for a while in the Raft log's.
-			kinds = append(kinds, targetKind{name: name, ports: 3, diskFactor: 3, here: natsHere, open: open, external: remote})
+			kinds = append(kinds, targetKind{name: name, ports: 3, diskFactor: 3, forgetful: true, here: natsHere, open: open, external: remote})
 		}
 	}
 	return kinds

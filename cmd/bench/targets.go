@@ -36,6 +36,9 @@ type targetKind struct {
 	// tails: replicas can be read while they grow, so that consumers can run beside the load.
 	tails bool
 
+	// forgetful: the system knows no producers. A batch that was given up may still land, behind later ones of its producer.
+	forgetful bool
+
 	// own: our log. It takes the scenario's durability and cluster, and its nodes tell of repairs, transfers and changes of view.
 	own bool
 

@@ -29,7 +29,7 @@ func (r *session) verify(ctx context.Context) error {
 	}
 	acked := int64(r.askedBatches() * ackedShareOfOfferMin)
 	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: r.outcome.Ledgers, AckedMin: max(acked, 1), AllowTrimmed: r.scenario.trims(),
-		Partitions: r.scenario.Partitions})
+		AllowLateUnknown: r.scenario.kind().forgetful, Partitions: r.scenario.Partitions})
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
@@ -46,7 +46,7 @@ func (r *session) verify(ctx context.Context) error {
 		}
 	}
 	r.verified, r.ackedEnd = verifier.Finish(), verifier.AckedEnd()
-	for _, sentence := range trimmedTexts(r.verified) {
+	for _, sentence := range append(trimmedTexts(r.verified), givenUpTexts(r.verified)...) {
 		r.note("%s", sentence)
 	}
 	return nil
@@ -66,6 +66,18 @@ func trimmedTexts(report *loadgen.Report) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// givenUpTexts say what landed after it was given up.
+func givenUpTexts(report *loadgen.Report) []string {
+	most := int64(0)
+	for _, replica := range report.Replicas {
+		most = max(most, replica.LateUnknownBatches)
+	}
+	if most == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d batches that were given up landed behind later ones of their producer; the target knows no sessions, and promises order for what it acknowledged", most)}
 }
 
 // verifyRound makes the round's situation, reads its replicas, and undoes the situation.
