@@ -9,16 +9,17 @@ import (
 	"rejoin/results"
 )
 
-// trimScenario saturates real nodes whose retention takes the beginning of the log before it can be verified.
+// trimScenario saturates real nodes whose retention takes the beginning of the log before it can be verified. Segments cannot be small, and what
+// the ring holds is kept: so batches are large and the ring is short, and 150 batches are enough on whatever machine.
 const trimScenario = `name: trimmed
 producers: 4
 batch_messages: 20
-payload_bytes: 1000
+payload_bytes: 5000
 closed_loop: true
 warmup: 500ms
 duration: 3s
 quiet_max: 30s
-cluster: {segment_bytes: 4194304, retention_bytes: 4194304}
+cluster: {segment_bytes: 4194304, retention_bytes: 4194304, ring_ops: 16, pipeline_ops: 16}
 demands: {acked_share_min: 0.99, late_p99_max: 10s, canary_change_max: 100}
 `
 
@@ -55,9 +56,6 @@ func TestClosedLoopOverRetention(t *testing.T) {
 	}
 	if c := s.Cost.Role(results.RolePrimary); c != nil && (c.BatchesPerSync == nil || *c.BatchesPerSync < 1 || *c.BatchesPerSync > 4 || c.Batches > s.AckedBatches) {
 		t.Errorf("the primary: %+v; at most 4 batches are under way", *c)
-	}
-	if s.AckedBatches*20_000 < 16<<20 {
-		t.Skipf("the machine took only %d batches, too few for retention to trim", s.AckedBatches)
 	}
 	if !strings.Contains(out, "retention: the verification of n0 begins at offset") || !strings.Contains(strings.Join(s.Warnings, "\n"), "were trimmed") {
 		t.Errorf("nothing says that the verification began late:\n%s", out)
