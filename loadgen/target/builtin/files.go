@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"rejoin/loadgen"
 	"rejoin/results"
@@ -18,10 +16,7 @@ import (
 	"rejoin/server/wire"
 )
 
-const (
-	segmentSuffix = ".seg"
-	segmentDigits = 20 // of the first op in a segment's name
-)
+const segmentSuffix = ".seg"
 
 // FilesOptions of NewFiles.
 type FilesOptions struct {
@@ -87,16 +82,16 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 		return loadgen.ReadEnd{}, fmt.Errorf("builtin files: no replica %q", replica)
 	}
 	dir := filepath.Join(f.options.Replicas[i].Dir, "topics", f.options.Topic, strconv.Itoa(f.options.Partition))
-	segments, err := listSegments(dir)
+	segments, err := loadgen.ListSegments(dir, segmentSuffix)
 	if err != nil {
-		return loadgen.ReadEnd{}, err
+		return loadgen.ReadEnd{}, fmt.Errorf("builtin files: %w", err)
 	}
 	r := &fileReader{upTo: f.options.UpTo, yield: yield, body: make([]byte, wire.BodyBytesMax)}
 	for n, s := range segments {
 		if err := ctx.Err(); err != nil {
 			return loadgen.ReadEnd{}, err
 		}
-		if n > 0 && s.first != r.chain.last.Op+1 {
+		if n > 0 && s.First != r.chain.last.Op+1 {
 			return loadgen.ReadEnd{}, r.stop.before(s)
 		}
 		if err := r.segment(s); err != nil {
@@ -114,35 +109,6 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 		end = min(end, r.upTo)
 	}
 	return loadgen.ReadEnd{EarliestOffset: min(r.chain.earliest, end), EndOffset: end}, nil
-}
-
-// segmentFile is one file of a log.
-type segmentFile struct {
-	path  string
-	first uint64
-}
-
-func listSegments(dir string) ([]segmentFile, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("builtin files: %w", err)
-	}
-	var segments []segmentFile
-	for _, e := range entries { // sorted by name, which is by first op
-		digits, isSegment := strings.CutSuffix(e.Name(), segmentSuffix)
-		if !isSegment || len(digits) != segmentDigits {
-			continue
-		}
-		first, err := strconv.ParseUint(digits, 10, 64)
-		if err != nil {
-			continue
-		}
-		segments = append(segments, segmentFile{path: filepath.Join(dir, e.Name()), first: first})
-	}
-	if len(segments) == 0 {
-		return nil, fmt.Errorf("builtin files: %s holds no segment", dir)
-	}
-	return segments, nil
 }
 
 // fileReader reads the segments of one replica.
@@ -172,14 +138,14 @@ func (s segmentStop) short(upTo uint64) error {
 		Why: fmt.Sprintf("the frames end after op %d (%s), below the acknowledged offset %d", s.last, s.why, upTo-1)}
 }
 
-func (s segmentStop) before(next segmentFile) error {
+func (s segmentStop) before(next loadgen.SegmentFile) error {
 	return &DamageError{File: s.file, ByteOffset: s.at,
-		Why: fmt.Sprintf("the frames end after op %d (%s), the next segment begins with op %d", s.last, s.why, next.first)}
+		Why: fmt.Sprintf("the frames end after op %d (%s), the next segment begins with op %d", s.last, s.why, next.First)}
 }
 
 // segment passes on the frames of one file.
-func (r *fileReader) segment(s segmentFile) error {
-	file, err := results.OpenRegular(s.path)
+func (r *fileReader) segment(s loadgen.SegmentFile) error {
+	file, err := results.OpenRegular(s.Path)
 	if err != nil {
 		return fmt.Errorf("builtin files: %w", err)
 	}
@@ -189,19 +155,19 @@ func (r *fileReader) segment(s segmentFile) error {
 	for first := true; ; first = false {
 		h, why, err := r.nextHeader(in)
 		if err != nil {
-			return fmt.Errorf("builtin files: read %s: %w", s.path, err)
+			return fmt.Errorf("builtin files: read %s: %w", s.Path, err)
 		}
-		if why == "" && first && h.Op != s.first {
-			why = fmt.Sprintf("it begins with op %d, its name says %d", h.Op, s.first)
+		if why == "" && first && h.Op != s.First {
+			why = fmt.Sprintf("it begins with op %d, its name says %d", h.Op, s.First)
 		}
 		if why == "" {
 			why = r.unfit(in, &h)
 		}
 		if why != "" {
-			r.stop = segmentStop{file: s.path, at: at, why: why, last: r.chain.last.Op}
+			r.stop = segmentStop{file: s.Path, at: at, why: why, last: r.chain.last.Op}
 			r.stop.damage, err = holdsMore(in)
 			if err != nil {
-				return fmt.Errorf("builtin files: read %s: %w", s.path, err)
+				return fmt.Errorf("builtin files: read %s: %w", s.Path, err)
 			}
 			return nil
 		}
@@ -210,7 +176,7 @@ func (r *fileReader) segment(s segmentFile) error {
 			return nil
 		}
 		if err := r.frame(in, &h); err != nil {
-			return &DamageError{File: s.path, ByteOffset: at, Why: err.Error()}
+			return &DamageError{File: s.Path, ByteOffset: at, Why: err.Error()}
 		}
 		at += wire.HeaderBytes + int64(h.BodyBytes)
 	}

@@ -9,16 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"rejoin/loadgen"
 )
 
-const (
-	segmentSuffix = ".log"
-	segmentDigits = 20 // of the first offset in a segment's name
-)
+const segmentSuffix = ".log"
 
 // FilesOptions of NewFiles.
 type FilesOptions struct {
@@ -84,17 +79,17 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 	if i < 0 {
 		return loadgen.ReadEnd{}, fmt.Errorf("kafka files: no replica %q", replica)
 	}
-	segments, err := listSegments(filepath.Join(f.options.Replicas[i].Dir, fmt.Sprintf("%s-%d", f.options.Topic, f.options.Partition)))
+	segments, err := loadgen.ListSegments(filepath.Join(f.options.Replicas[i].Dir, fmt.Sprintf("%s-%d", f.options.Topic, f.options.Partition)), segmentSuffix)
 	if err != nil {
-		return loadgen.ReadEnd{}, err
+		return loadgen.ReadEnd{}, fmt.Errorf("kafka files: %w", err)
 	}
 	r := &fileReader{upTo: f.options.UpTo, yield: yield}
-	r.earliest, r.next = segments[0].first, segments[0].first
+	r.earliest, r.next = segments[0].First, segments[0].First
 	for n, s := range segments {
 		if err := ctx.Err(); err != nil {
 			return loadgen.ReadEnd{}, err
 		}
-		err := r.segment(s.path)
+		err := r.segment(s.Path)
 		if errors.Is(err, errPartial) && n == len(segments)-1 && (r.upTo == 0 || r.next >= r.upTo) {
 			err = nil // the write that SIGKILL cut; nothing of it was acknowledged
 		}
@@ -110,35 +105,6 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 		end = min(end, r.upTo)
 	}
 	return loadgen.ReadEnd{EarliestOffset: min(r.earliest, end), EndOffset: end}, nil
-}
-
-// segmentFile is one file of a log.
-type segmentFile struct {
-	path  string
-	first uint64
-}
-
-func listSegments(dir string) ([]segmentFile, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("kafka files: %w", err)
-	}
-	var segments []segmentFile
-	for _, e := range entries { // sorted by name, which is by first offset
-		digits, isSegment := strings.CutSuffix(e.Name(), segmentSuffix)
-		if !isSegment || len(digits) != segmentDigits {
-			continue
-		}
-		first, err := strconv.ParseUint(digits, 10, 63)
-		if err != nil {
-			continue
-		}
-		segments = append(segments, segmentFile{path: filepath.Join(dir, e.Name()), first: first})
-	}
-	if len(segments) == 0 {
-		return nil, fmt.Errorf("kafka files: %s holds no segment", dir)
-	}
-	return segments, nil
 }
 
 // fileReader goes through the segments of one replica.
