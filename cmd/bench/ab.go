@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -169,40 +170,27 @@ func (t *abTest) makeUp() bool {
 // one is the i-th run.
 func (t *abTest) one(ctx context.Context, i int) (int, error) {
 	side, pair := t.plan.Order[i], i/2
-	root := filepath.Join(t.dir, runsDir)
-	logPath := filepath.Join(t.dir, fmt.Sprintf("%02d-%c.log", i+1, side))
-	log, err := os.Create(logPath)
+	args := append(slices.Clone(t.plan.Arguments), "--seed", strconv.FormatUint(t.plan.Seed+uint64(pair), 10))
+	ended, log, err := plannedRuns{t.dir, t.launch}.one(ctx, fmt.Sprintf("%02d-%c", i+1, side), t.binaries[side], args...)
 	if err != nil {
-		return results.ExitUsage, fmt.Errorf("open log of a run: %w", err)
+		return ended.ExitCode, err
 	}
-	defer log.Close()
-	args := append([]string{"--results", root}, t.plan.Arguments...)
-	args = append(args, "--seed", strconv.FormatUint(t.plan.Seed+uint64(pair), 10))
-	before := latestOf(root)
-	code, err := t.launch(ctx, t.binaries[side], args, log)
-	if err != nil {
-		return code, err
-	}
-	done := abRun{Pair: pair, Side: string(side), ExitCode: code}
-	if folder := latestOf(root); folder.Dir != "" && folder != before {
-		done.Folder = filepath.Join(runsDir, folder.Name())
-		dropData(folder, code)
-	}
+	done := abRun{Pair: pair, Side: string(side), plannedRun: ended}
 	t.plan.Runs = append(t.plan.Runs, done)
 	if err := t.plan.write(t.dir); err != nil {
 		return results.ExitUsage, err
 	}
-	if code == results.ExitUsage {
-		return code, fmt.Errorf("build %c refused the run; %s ends: %s", side, logPath, lastLine(logPath))
+	if ended.ExitCode == results.ExitUsage {
+		return ended.ExitCode, fmt.Errorf("build %c refused the run; %s ends: %s", side, log, lastLine(log))
 	}
 	t.tell(i, done)
-	return code, nil
+	return ended.ExitCode, nil
 }
 
 // tell prints one line about a run that has ended.
 func (t *abTest) tell(i int, done abRun) {
 	text := fmt.Sprintf("exit code %d", done.ExitCode)
-	if run, err := compare.Load(results.Folder{Dir: filepath.Join(t.dir, done.Folder)}); err == nil {
+	if run, err := done.load(t.dir); err == nil {
 		q := run.Summary.LatencyNs[string(results.Steady)]
 		text = fmt.Sprintf("%s, steady p50 %s p99 %s", run.Summary.Verdict, nsText(q.P50), nsText(q.P99))
 	}

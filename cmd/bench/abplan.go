@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -43,9 +41,7 @@ type abBuild struct {
 type abRun struct {
 	Pair int    `json:"pair"` // from 0
 	Side string `json:"side"` // A, B
-	// Folder is relative to the plan's; empty if the run made none.
-	Folder   string `json:"folder"`
-	ExitCode int    `json:"exit_code"`
+	plannedRun
 }
 
 const planFile = "ab.json"
@@ -58,32 +54,13 @@ func (p abPlan) write(dir string) error {
 	return results.WriteJSON(filepath.Join(dir, planFile), p)
 }
 
-const planBytesMax = 1 << 20
-
 func readPlan(dir string) (abPlan, error) {
 	var p abPlan
-	path := filepath.Join(dir, planFile)
-	info, err := os.Stat(path)
+	err := readPlanFile(filepath.Join(dir, planFile), &p, &p.SchemaVersion)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, fmt.Errorf("%s is one run, or none: name two runs, or a folder that bench ab wrote (with %s in it)", dir, planFile)
 	}
-	if err != nil {
-		return p, fmt.Errorf("read plan: %w", err)
-	}
-	if info.Size() > planBytesMax {
-		return p, fmt.Errorf("read %s: larger than %d bytes", path, planBytesMax)
-	}
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
-	}
-	if err != nil {
-		return p, fmt.Errorf("read %s: %w", path, err)
-	}
-	if p.SchemaVersion != compare.SchemaVersion {
-		return p, fmt.Errorf("read %s: schema version %d, this bench reads %d", path, p.SchemaVersion, compare.SchemaVersion)
-	}
-	return p, nil
+	return p, err
 }
 
 // options are the whole pairs of a plan; a pair with a run that is no evidence is left out and named.
@@ -92,10 +69,10 @@ func (p abPlan) options(dir string) (compare.Options, error) {
 	type sides struct{ a, b *compare.Run }
 	pairs := make([]sides, len(p.Order)/2)
 	for _, r := range p.Runs {
-		if r.Pair < 0 || r.Pair >= len(pairs) || !filepath.IsLocal(r.Folder) {
+		if r.Pair < 0 || r.Pair >= len(pairs) {
 			continue
 		}
-		run, err := compare.Load(results.Folder{Dir: filepath.Join(dir, r.Folder)})
+		run, err := r.load(dir)
 		if err != nil {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("pair %d is left out: %v", r.Pair+1, err))
 			continue

@@ -170,38 +170,22 @@ func (v *versus) perform(ctx context.Context) (int, error) {
 
 // one makes one run.
 func (v *versus) one(ctx context.Context, s versusStep) (int, error) {
-	root := filepath.Join(v.dir, runsDir)
-	logPath := filepath.Join(v.dir, fmt.Sprintf("%02d-%s.log", s.round+1, strings.ReplaceAll(s.target, ":", "-")))
-	log, err := os.Create(logPath)
+	args := append(slices.Clone(v.plan.Arguments), "--target", s.target, "--seed", strconv.FormatUint(v.plan.Seed+uint64(s.round), 10))
+	name := fmt.Sprintf("%02d-%s", s.round+1, strings.ReplaceAll(s.target, ":", "-"))
+	ended, log, err := plannedRuns{v.dir, v.launch}.one(ctx, name, v.binary, args...)
 	if err != nil {
-		return results.ExitUsage, fmt.Errorf("open log of a run: %w", err)
+		return ended.ExitCode, err
 	}
-	defer log.Close()
-	args := append([]string{"--results", root}, v.plan.Arguments...)
-	args = append(args, "--target", s.target, "--seed", strconv.FormatUint(v.plan.Seed+uint64(s.round), 10))
-	before := latestOf(root)
-	code, err := v.launch(ctx, v.binary, args, log)
-	if err != nil {
-		return code, err
-	}
-	done := versusRun{Round: s.round, Target: s.target, ExitCode: code}
-	folder := latestOf(root)
-	made := folder.Dir != "" && folder != before
-	switch {
-	case code == results.ExitUsage: // refused, or it could not be started
-		done.Refused = lastLine(logPath)
-	case made:
-		done.Folder = filepath.Join(runsDir, folder.Name())
-	}
-	if made {
-		dropData(folder, code)
+	done := versusRun{Round: s.round, Target: s.target, plannedRun: ended}
+	if ended.ExitCode == results.ExitUsage { // refused, or it could not be started
+		done.Refused, done.Folder = lastLine(log), ""
 	}
 	v.plan.Runs = append(v.plan.Runs, done)
 	if err := v.plan.write(v.dir); err != nil {
 		return results.ExitUsage, err
 	}
 	v.tell(done)
-	return code, nil
+	return ended.ExitCode, nil
 }
 
 // tell prints one line about a run that has ended.
@@ -210,9 +194,9 @@ func (v *versus) tell(done versusRun) {
 		v.say("  not run: %s", done.Refused)
 		return
 	}
-	run, err := v.plan.load(v.dir, done)
+	run, err := done.load(v.dir)
 	if err != nil {
-		v.say("  exit code %d: %v", done.ExitCode, err)
+		v.say("  no evidence: %v", err)
 		return
 	}
 	q := run.Summary.LatencyNs[string(results.Steady)]

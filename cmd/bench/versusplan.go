@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -33,9 +33,7 @@ type versusPlan struct {
 type versusRun struct {
 	Round  int    `json:"round"` // from 0
 	Target string `json:"target"`
-	// Folder is relative to the plan's; empty if the run made none.
-	Folder   string `json:"folder"`
-	ExitCode int    `json:"exit_code"`
+	plannedRun
 	// Refused is what the run said of itself if it did not begin.
 	Refused string `json:"refused,omitempty"`
 }
@@ -58,25 +56,11 @@ func (p *versusPlan) write(dir string) error {
 
 func readVersusPlan(dir string) (versusPlan, error) {
 	var p versusPlan
-	path := filepath.Join(dir, versusPlanFile)
-	info, err := os.Stat(path)
-	if err != nil {
-		return p, fmt.Errorf("%s is no folder that bench versus made: %w", dir, err)
+	err := readPlanFile(filepath.Join(dir, versusPlanFile), &p, &p.SchemaVersion)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("%s is no folder that bench versus made: there is no %s in it", dir, versusPlanFile)
 	}
-	if info.Size() > planBytesMax {
-		return p, fmt.Errorf("read %s: larger than %d bytes", path, planBytesMax)
-	}
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
-	}
-	if err != nil {
-		return p, fmt.Errorf("read %s: %w", path, err)
-	}
-	if p.SchemaVersion != compare.SchemaVersion {
-		return p, fmt.Errorf("read %s: schema version %d, this bench reads %d", path, p.SchemaVersion, compare.SchemaVersion)
-	}
-	return p, nil
+	return p, err
 }
 
 // steps are all runs of the plan in their order. Each round begins with another system, so that what drifts meets all alike.
@@ -99,7 +83,7 @@ func (p *versusPlan) settled(dir string, s versusStep) bool {
 		if r.Refused != "" {
 			return true
 		}
-		if run, err := p.load(dir, r); r.Round == s.round && err == nil && run.NoEvidence() == "" {
+		if run, err := r.load(dir); r.Round == s.round && err == nil && run.NoEvidence() == "" {
 			return true
 		}
 	}
@@ -117,13 +101,6 @@ func (p *versusPlan) forgetRefusals() {
 	p.Runs = kept
 }
 
-func (p *versusPlan) load(dir string, r versusRun) (compare.Run, error) {
-	if r.Folder == "" || !filepath.IsLocal(r.Folder) {
-		return compare.Run{}, fmt.Errorf("a run of %s left no folder", r.Target)
-	}
-	return compare.Load(results.Folder{Dir: filepath.Join(dir, r.Folder)})
-}
-
 // entries are the runs by system, as the comparison wants them. A run that cannot be read is a sentence.
 func (p *versusPlan) entries(dir string) (entries []compare.Entry, warnings []string) {
 	for _, target := range p.Targets {
@@ -136,9 +113,9 @@ func (p *versusPlan) entries(dir string) (entries []compare.Entry, warnings []st
 				e.NotRun = r.Refused
 				continue
 			}
-			run, err := p.load(dir, r)
+			run, err := r.load(dir)
 			if err != nil {
-				warnings = append(warnings, err.Error())
+				warnings = append(warnings, fmt.Sprintf("a run of %s is left out: %v", r.Target, err))
 				continue
 			}
 			e.Runs = append(e.Runs, run)
