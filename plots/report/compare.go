@@ -83,9 +83,11 @@ func WriteComparison(dir string, c Compared) error {
 
 func comparePageOf(dir string, of Compared) *comparePage {
 	c := &of.Comparison
-	read := readRuns(c)
+	note := fmt.Sprintf("log scale; a line is a run, at most the first %d", readRunsMax)
+	read := readSides(side{id: "A", name: "A", title: "p50 by second, runs of A", note: note, runs: c.A.Runs},
+		side{id: "B", name: "B", title: "p50 by second, runs of B", note: note, runs: c.B.Runs})
 	p := &comparePage{Title: "A: " + c.A.Label + " · B: " + c.B.Label, Caption: compareCaption(c), Head: compareHead(c), Primary: metricsOf(c, true), Others: metricsOf(c, false),
-		Order: orderStage(c), Trends: trendsTable(c), Curves: read.curves(), OverTime: read.overTime(), Facts: factsTable(c), Mismatches: mismatchesTable(c),
+		Order: orderStage(c), Trends: trendsTable(c), Curves: read.curves(), OverTime: read.overTime("Median latency by second of each run, A above B on one scale"), Facts: factsTable(c), Mismatches: mismatchesTable(c),
 		Runs: []table{runsTable(c, "A", c.A), runsTable(c, "B", c.B)}, Bounds: boundsTable(c), HowTo: howToRead(c), Notes: of.ProfileNotes, Problems: read.problems}
 	flames := p.addProfiles(dir, of.Profiles)
 	if len(of.Arguments) > 0 {

@@ -3,12 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"rejoin/plots"
 	"rejoin/plots/axis"
 	"rejoin/results"
 	"rejoin/results/compare"
@@ -58,9 +55,10 @@ func versusPageOf(of VersusPage) *versusPage {
 	for _, c := range v.Contenders {
 		names = append(names, c.Target)
 	}
-	read := readSystems(v)
+	read := readSides(systemSides(v)...)
 	p := &versusPage{Title: strings.Join(names, ", "), Caption: fmt.Sprintf("scenario %s · %s of each asked for · in the order %s", v.Scenario, counted(int64(v.Repeats), "run"), orNoData(strings.Join(v.Order, ", "))),
-		Warnings: v.Warnings, HowTo: v.HowToRead(), Table: v.Table(), Spreads: spreadsOf(v), Curves: read.curves(v), OverTime: read.overTime(v), Problems: read.problems}
+		Warnings: v.Warnings, HowTo: v.HowToRead(), Table: v.Table(), Spreads: spreadsOf(v), Curves: read.curves(),
+		OverTime: read.overTime("Median latency by second of each run, one system above the other on one scale"), Problems: read.problems}
 	p.Systems = p.Table.Systems
 	for _, c := range v.Contenders {
 		p.Runs = append(p.Runs, systemRuns(c))
@@ -151,102 +149,17 @@ func (r *spreadRow) fill(m *compare.RepeatedMetric, lo, hi float64) {
 	}
 }
 
-// systemsRead is what the drawings need from the runs. Distributions of a system are merged histograms, never means.
-type systemsRead struct {
-	merged   []*results.LatencySet
-	windows  [][][]results.Window
-	problems []string
-}
-
-func readSystems(v *compare.Versus) *systemsRead {
-	out := &systemsRead{}
-	for _, c := range v.Contenders {
-		merged := results.NewLatencySet()
-		var windows [][]results.Window
-		for n, r := range c.Runs {
-			if why := (results.Verdict)(r.Verdict); why == results.Invalid || why == results.Interrupted {
-				continue
-			}
-			f := results.Folder{Dir: r.Dir}
-			set, err := f.ReadLatencySet()
-			if err != nil {
-				out.problems = append(out.problems, fmt.Sprintf("latencies of %s: %v", r.Name, err))
-				continue
-			}
-			merged.Merge(set)
-			if n >= readRunsMax {
-				continue
-			}
-			w, err := f.ReadWindows(results.DueToAck, time.Second, 0.5)
-			if err != nil {
-				out.problems = append(out.problems, fmt.Sprintf("latencies of %s: %v", r.Name, err))
-			}
-			windows = append(windows, w)
-		}
-		out.merged, out.windows = append(out.merged, merged), append(out.windows, windows)
-	}
-	return out
-}
-
-// curves are the distributions of all systems, phase by phase, on one scale.
-func (r *systemsRead) curves(v *compare.Versus) []stage {
-	byPhase := map[string][]plots.Distribution{}
-	lo, hi, end := math.Inf(1), 0.0, 1.0
-	for i, set := range r.merged {
-		for _, d := range plots.Distributions(set) {
-			phase := d.Label
-			d.Label = v.Contenders[i].Target + ", " + v.Contenders[i].Promise()
-			byPhase[phase] = append(byPhase[phase], d)
-			for _, pt := range d.Points {
-				lo, hi, end = min(lo, pt.LatencyNs), max(hi, pt.LatencyNs), max(end, axis.QuantileX(pt.Q))
-			}
-		}
-	}
-	var out []stage
-	for _, phase := range results.Phases() {
-		if of := byPhase[string(phase)]; len(of) > 0 {
-			out = append(out, percentileStageWithin("curve-"+string(phase), "Latency in phase "+string(phase), of, [2]float64{lo, hi}, end))
-		}
-	}
-	return out
-}
-
-// overTime is p50 by second of each run, one system above the other on the same scale.
-func (r *systemsRead) overTime(v *compare.Versus) stage {
-	s := stage{ID: "over-time", Kind: timeStage, To: 1, XLabel: "run time (s)", Label: "Median latency by second of each run, one system above the other on one scale"}
-	var values []float64
-	for _, system := range r.windows {
-		for _, windows := range system {
-			for _, w := range windows {
-				s.To = max(s.To, msOf(w.ToNs))
-				if q := w.QuantileNs[0]; q != nil {
-					values = append(values, float64(*q))
-				}
-			}
-		}
-	}
-	s.XTicks = timeTicks(0, s.To)
-	lo, hi, ok := axis.LogRange(values)
+// systemSides are the systems with those of their runs that are evidence.
+func systemSides(v *compare.Versus) []side {
+	var all []side
 	for i, c := range v.Contenders {
-		p := panel{ID: fmt.Sprintf("over-time-%d", i), Title: c.Target, Note: c.Promise() + "; p50 by second, log scale, a line is a run"}
-		if !ok || len(r.windows[i]) == 0 {
-			p.Empty = "no data: no run's latencies could be read"
-			s.Panels = append(s.Panels, p)
-			continue
-		}
-		place := logScale(lo, hi)
-		p.YTicks = place.yTicks(axis.LogTicks(lo, hi, axis.DurationText))
-		for n, windows := range r.windows[i] {
-			line := series{ID: fmt.Sprintf("over-time-%d-%d", i, n), Label: fmt.Sprintf("run %d", n+1), Look: percentileLooks[n%len(percentileLooks)], Unit: "ns"}
-			for _, w := range windows {
-				if q := w.QuantileNs[0]; q != nil {
-					line.Data = append(line.Data, [3]float64{msOf(w.FromNs), msOf(w.ToNs), float64(*q)})
-				}
+		s := side{id: fmt.Sprint(i), name: c.Target + ", " + c.Promise(), title: c.Target, note: c.Promise() + "; p50 by second, log scale, a line is a run"}
+		for _, r := range c.Runs {
+			if verdict := results.Verdict(r.Verdict); verdict != results.Invalid && verdict != results.Interrupted {
+				s.runs = append(s.runs, r)
 			}
-			line.Path = stepPath(line.Data, place, true)
-			p.Series = append(p.Series, line)
 		}
-		s.Panels = append(s.Panels, p)
+		all = append(all, s)
 	}
-	return s
+	return all
 }
