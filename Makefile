@@ -15,7 +15,7 @@ LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOpe
 # Tests that run a cluster, or several one after another, by make check too: it runs them under the race detector, and what cannot bear that without.
 RUNS := TestRepeatSumsUp|TestCompareRealRuns|TestClosedLoopOverRetention|TestNodesElsewhere|TestRunningKafkaIsMeasured
 
-.PHONY: help build test check vortex bench bench-full primary-rejoin peers versus profile compare ab goals scaling sim mutants clean
+.PHONY: help build test check vortex bench bench-full primary-rejoin peers versus weight profile compare ab goals scaling sim mutants clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -32,6 +32,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 	go vet ./...
+	go vet -tags core ./cmd/bench
 	go test -run '^($(LONG))$$' ./server/sim/...
 	@test -x bin/peers/nats-server || echo "bin/peers/nats-server is not there (make peers): the tests against real NATS servers are skipped"
 	@test -d bin/peers/kafka/libs || echo "bin/peers/kafka is not there (make peers): the tests against real Kafka brokers are skipped"
@@ -69,6 +70,10 @@ peers: ## build or fetch the servers of other systems that targets start, into b
 
 versus: build peers ## run scenario quick against our log, NATS JetStream and Kafka in turn, REPEAT=1 each, into one table and one page; about ten minutes
 	$(BENCH) versus quick --targets $(or $(TARGETS),builtin,nats,nats:always,kafka) --repeat $(or $(REPEAT),1)
+
+weight: build ## what the client libraries of other systems weigh: size, start and memory of bench with and without them, in turn
+	$(GOBUILD) bin/bench-core -tags core ./cmd/bench
+	go test ./cmd/bench -run '^$$' -bench '^BenchmarkStart$$' -benchtime 200x -start.binaries $(CURDIR)/bin/bench,$(CURDIR)/bin/bench-core
 
 profile: build ## run SCENARIO=steady and say where its profiles and flame graphs are; MODE=mem, mutex, block, trace, flight … adds more
 	$(BENCH) run $(or $(SCENARIO),steady) $(if $(MODE),--profile $(MODE))

@@ -7,7 +7,6 @@ import (
 
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/builtin"
-	"rejoin/loadgen/target/nats"
 	"rejoin/results"
 )
 
@@ -98,23 +97,4 @@ func (c *remoteCluster) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRoun
 func (c *remoteCluster) close() error {
 	c.client.CloseIdleConnections()
 	return c.log.Close()
-}
-
-// remoteNats is NATS JetStream, elsewhere. Its servers must be called n0, n1, … by their server_name.
-type remoteNats struct {
-	elsewhere
-	natsStream
-}
-
-func newRemoteNats(flags ExternalFlags, options nats.Options) (product, error) {
-	if len(flags.Monitors) != len(flags.Addresses) {
-		return nil, fmt.Errorf("--monitors names %d servers and --addresses %d: pass the address of each server's HTTP monitoring, too, in the same order",
-			len(flags.Monitors), len(flags.Addresses))
-	}
-	for i, address := range flags.Addresses {
-		options.Nodes = append(options.Nodes, nats.Node{Name: results.NodeName(i), Client: address, Monitor: flags.Monitors[i]})
-	}
-	options.Stream = topicName
-	target, err := nats.New(options)
-	return &remoteNats{elsewhere{flags}, natsStream{Target: target}}, err
 }

@@ -1,3 +1,5 @@
+//go:build !core
+
 package main
 
 import (
@@ -112,15 +114,6 @@ func findNatsServer(path string) (found, version string, err error) {
 	return path, strings.TrimSpace(string(text)), nil
 }
 
-// peerProgram is where make peers puts a program: in the folder peers beside this one.
-func peerProgram(name string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find the bench binary: %w", err)
-	}
-	return filepath.Join(filepath.Dir(self), "peers", name), nil
-}
-
 func (n *natsServers) configPath(node int) string {
 	return filepath.Join(n.folder.Dir, "nats-"+results.NodeName(node)+".conf")
 }
@@ -186,3 +179,22 @@ func (n *natsServers) settings() any {
 }
 
 func (n *natsStream) close() error { return n.Target.Close() }
+
+// remoteNats is NATS JetStream, elsewhere. Its servers must be called n0, n1, … by their server_name.
+type remoteNats struct {
+	elsewhere
+	natsStream
+}
+
+func newRemoteNats(flags ExternalFlags, options nats.Options) (product, error) {
+	if len(flags.Monitors) != len(flags.Addresses) {
+		return nil, fmt.Errorf("--monitors names %d servers and --addresses %d: pass the address of each server's HTTP monitoring, too, in the same order",
+			len(flags.Monitors), len(flags.Addresses))
+	}
+	for i, address := range flags.Addresses {
+		options.Nodes = append(options.Nodes, nats.Node{Name: results.NodeName(i), Client: address, Monitor: flags.Monitors[i]})
+	}
+	options.Stream = topicName
+	target, err := nats.New(options)
+	return &remoteNats{elsewhere{flags}, natsStream{Target: target}}, err
+}

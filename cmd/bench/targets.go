@@ -7,7 +7,6 @@ import (
 
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/builtin"
-	"rejoin/loadgen/target/kafka"
 	"rejoin/profiles"
 	"rejoin/results"
 	"rejoin/server"
@@ -71,11 +70,9 @@ func (k targetKind) whyNoRepairs() string {
 func targetKinds() []targetKind {
 	kinds := []targetKind{
 		{name: targetBuiltin, ports: 3, diskFactor: 1, tails: true, own: true, open: newBuiltinSystem, external: newRemoteCluster},
-		{name: targetKafka, ports: 2, diskFactor: 1, tails: true, here: kafkaHere, open: newKafkaSystem(kafka.SyncLater), external: newRemoteKafka(kafka.SyncUnknown)},
-		{name: targetKafkaFlush, ports: 2, diskFactor: 1, tails: true, here: kafkaHere, open: newKafkaSystem(kafka.SyncEach), external: newRemoteKafka(kafka.SyncEach)},
 		{name: targetMemory, tails: true, open: func(r *session, _ []int) (system, error) { return newMemorySystem(r.scenario, r.record) }},
 	}
-	return append(kinds, natsKinds()...)
+	return append(kinds, peerKinds()...)
 }
 
 // kindOf finds a target by its name; false if there is none.
