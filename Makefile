@@ -107,7 +107,7 @@ pgo: ## profile scenario saturate into cmd/bench/default.pgo; compare builds wit
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal
 
-goals: build ## measure every goal of speed against this machine, about 70 minutes, resumable; ARGS='--only burst,steady' for some
+goals: build ## measure every goal of speed against this machine, about 75 minutes, resumable; ARGS='--only burst,steady' for some
 	$(BENCH) goals $(ARGS)
 
 scaling: build ## vary producers, batches, messages, nodes and partitions one at a time, about 14 minutes, resumable; ARGS='--only producers' for some

@@ -21,7 +21,7 @@ type goalsCommand struct {
 
 // Help is shown by bench goals --help.
 func (goalsCommand) Help() string {
-	return `Measures every goal of speed, unattended, in about 70 minutes, and writes goals.json and goals.md into the folder goals under --results. Every figure is
+	return `Measures every goal of speed, unattended, in about 75 minutes, and writes goals.json and goals.md into the folder goals under --results. Every figure is
 a ratio of runs next to one another on this machine, mostly to the shape (bench limits), in turn before and after it; the value is the median of at
 least five. What has been measured is kept there, one file a sample, so that an interrupted measurement goes on where it ended; --again measures
 anew. Rows that cannot be measured here say why. Exit code 1: a figure is below its floor.

@@ -86,8 +86,8 @@ func (g *sampler) measure(ctx context.Context, series []goals.Series) error {
 			if err := g.samples.Write(sample); err != nil {
 				return err
 			}
-			fmt.Fprintf(g.out, "%s %d of %d: %s, %.0f batches/s%s, %v\n", s.Name, n, s.Pairs, sample.Summary.Verdict, sample.Summary.BatchesPerS, shapeRateText(sample.Shape),
-				time.Since(began).Round(time.Second))
+			fmt.Fprintf(g.out, "%s %d of %d: %s, %.0f batches/s%s, %v of %v\n", s.Name, n, s.Pairs, sample.Summary.Verdict, sample.Summary.BatchesPerS, shapeRateText(sample.Shape),
+				time.Since(began).Round(time.Second), s.Took.Round(time.Second))
 		}
 	}
 	return nil

@@ -154,6 +154,24 @@ func TestLargeLog(t *testing.T) {
 	}
 }
 
+// TestBudget: with five samples of each series all of them fit.
+func TestBudget(t *testing.T) {
+	const samples = 5
+	sum := time.Duration(0)
+	for _, s := range AllSeries(Plan{Elections: 30 * time.Minute, LogBytes: LogBytes(1 << 40)}) {
+		n := s.Pairs
+		if n == 0 {
+			n = samples
+		}
+		if sum += time.Duration(n) * s.Took; s.Took <= 0 {
+			t.Errorf("%s has no budget", s.Name)
+		}
+	}
+	if sum > Budget {
+		t.Errorf("all series take %v", sum)
+	}
+}
+
 func TestValues(t *testing.T) {
 	s := Sample{Disk: &results.DiskLimit{ReadBytesPerS: 4e6, WriteBytesPerS: 1e6}, Loopback: &results.LoopbackLimit{BytesPerS: 2e6, SendfileBytesPerS: 5e6},
 		Summary: results.Summary{FrameBytes: 300,

@@ -26,6 +26,7 @@ const (
 	logStretch = 25 * time.Second
 	logPause   = 5 * time.Second
 	logEnd     = 30 * time.Second
+	logVerify  = 100 * time.Second // three readings
 )
 
 // LogBytes is how long a log may become where so much space is free; 0: there is no room for any.
@@ -50,7 +51,7 @@ func logTimes(bytes int64) (fill, pause, large, end time.Duration) {
 // largeLog is the series of a log of that length on one node.
 func largeLog(bytes int64) Series {
 	fill, pause, large, end := logTimes(bytes)
-	return Series{Name: SeriesLog, Pairs: 1, Took: 2*end + logEnd, Windows: true, LogBytes: bytes,
+	return Series{Name: SeriesLog, Pairs: 1, Took: end + logEnd + logVerify, Windows: true, LogBytes: bytes,
 		About: fmt.Sprintf("a log of one node that grows to %.1f GiB", float64(bytes)/(1<<30)),
 		Scenario: fmt.Sprintf(`nodes: 1
 payload_bytes: %d

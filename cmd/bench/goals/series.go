@@ -22,9 +22,12 @@ type Series struct {
 	// Windows are kept of each run. LogBytes is the length that the log is to have in the end, where it matters.
 	Windows  bool
 	LogBytes int64
-	// Took is about how long one sample takes.
+	// Took is how long one sample may take: all series together, with five samples each, are to end within Budget.
 	Took time.Duration
 }
+
+// Budget is how long all series may take.
+const Budget = 75 * time.Minute
 
 // ShapeLoad is a load of the shape.
 type ShapeLoad struct {
@@ -68,7 +71,7 @@ func AllSeries(plan Plan) []Series {
 		{Name: SeriesSustained, About: "saturated for 30 s", Took: 90 * time.Second,
 			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 32s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 30 * time.Second}},
-		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 36 s", Took: 70 * time.Second,
+		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 36 s", Took: 65 * time.Second,
 			// 36 s are 10,800 batches: fewer than 10,000 carry no p99.9.
 			Scenario: fmt.Sprintf("messages_per_s: 30000\npayload_bytes: %d\nwarmup: 2s\nduration: 38s\nquiet_max: 60s\n%s", steadyPayloadBytes, demandNothing),
 			Shape:    ShapeLoad{Warmup: time.Second, Duration: 10 * time.Second, BatchesPerS: 300}},
@@ -78,11 +81,11 @@ func AllSeries(plan Plan) []Series {
 			Scenario: kills("backup", 15, 5, "2s")},
 		{Name: SeriesReturn, About: "5 times a backup is away for 10 s at 30,000 messages a second", Pairs: 1, Took: 3 * time.Minute,
 			Scenario: kills("backup", 5, 20, "10s"), Limits: []string{"disk", "loopback"}},
-		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 40 * time.Second,
+		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 35 * time.Second,
 			Scenario: "nodes: 1\nbatch_messages: 1\ndurability: replicated\nmessages_per_s: 30000\noverload: true\nwarmup: 1s\nduration: 6s\nquiet_max: 60s\n" + demandNothing},
-		{Name: SeriesMany, About: "saturated by 192 producers in 16 partitions, and in one", Took: 60 * time.Second, Scenario: saturated(16, 192), Against: saturated(1, 192)},
-		{Name: SeriesFew, About: "saturated by 12 producers in 16 partitions, and in one", Took: 60 * time.Second, Scenario: saturated(16, 12), Against: saturated(1, 12)},
-		{Name: SeriesElections, About: fmt.Sprintf("saturated for %v", elections), Pairs: 1, Took: elections + 2*time.Minute,
+		{Name: SeriesMany, About: "saturated by 192 producers in 16 partitions, and in one", Took: 45 * time.Second, Scenario: saturated(16, 192), Against: saturated(1, 192)},
+		{Name: SeriesFew, About: "saturated by 12 producers in 16 partitions, and in one", Took: 45 * time.Second, Scenario: saturated(16, 12), Against: saturated(1, 12)},
+		{Name: SeriesElections, About: fmt.Sprintf("saturated for %v", elections), Pairs: 1, Took: elections + 90*time.Second,
 			Scenario: fmt.Sprintf("closed_loop: true\nwarmup: 5s\nduration: %v\nquiet_max: 120s\ncluster: {retention_bytes: 2147483648}\n%s", elections, demandNothing)},
 	}
 	if plan.LogBytes > 0 {
@@ -93,7 +96,7 @@ func AllSeries(plan Plan) []Series {
 
 // saturated is a short closed loop over so many partitions.
 func saturated(partitions, producers int) string {
-	return fmt.Sprintf("partitions: %d\nproducers: %d\nclosed_loop: true\nwarmup: 1s\nduration: 5s\nquiet_max: 60s\n%s", partitions, producers, demandNothing)
+	return fmt.Sprintf("partitions: %d\nproducers: %d\nclosed_loop: true\nwarmup: 1s\nduration: 4s\nquiet_max: 60s\n%s", partitions, producers, demandNothing)
 }
 
 // kills is a load during which a node of a role is killed again and again.
