@@ -74,8 +74,11 @@ func (r *session) measureBaseline(ctx context.Context, log *memory.Target) (*res
 		LateP99Ns: late.QuantileNs(0.99), LateMaxNs: late.MaxNs(), CPUShare: out.Health.CPUShare, StealShare: readCPUTimes().since(before).stealShare()}, nil
 }
 
-// takePriority comes before everything that is measured, so that all of it is measured alike.
+// takePriority comes before everything that is measured, so that all of it is measured alike. Who keeps no timetable needs no preference: at
+// saturation a generator that interrupts the nodes at each answer takes from them what it measures.
 func (r *session) takePriority(context.Context) error {
-	r.nice = raisePriority()
+	if !r.scenario.saturates() {
+		r.nice = raisePriority()
+	}
 	return nil
 }
