@@ -200,14 +200,16 @@ func (p *Payload) Fill(sequence uint64) *Batch {
 	p.batch.Sequence = sequence
 	p.random.state = p.pool.options.Seed ^ uint64(p.batch.Producer)<<40 ^ sequence*0x9e3779b97f4a7c15
 	p.bytes = 0
+	// One place in the pool for a batch, whose messages take what follows: memory that is read in order is there when it is needed,
+	// a place for each message was not, since whatever else runs on these cores drives the pool out of their caches.
+	from := p.random.next() % payloadPoolBytes
 	for i, m := range p.batch.Messages {
 		m = p.resize(m)
 		p.batch.Messages[i] = m
 		p.bytes += len(m)
 		binary.LittleEndian.PutUint64(m[16:], sequence)
 		end := len(m) - messageSumBytes
-		from := p.random.next() % payloadPoolBytes
-		copy(m[messageHeadBytes:end], p.pool.filler[from:])
+		from = (from + uint64(copy(m[messageHeadBytes:end], p.pool.filler[from:]))) % payloadPoolBytes
 		if p.pool.options.Keys > 0 {
 			binary.LittleEndian.PutUint64(m[messageHeadBytes:], p.keys.draw())
 		}

@@ -59,6 +59,23 @@ func TestPayloadIsAFunctionOfSeedProducerSequence(t *testing.T) {
 	}
 }
 
+// TestPayloadRepeatsNothingInABatch: no two messages of a batch have filler in common, also where it goes on at the beginning of the pool.
+func TestPayloadRepeatsNothingInABatch(t *testing.T) {
+	payload := testPool(t, 1).NewPayload(2)
+	for sequence := range uint64(200) {
+		seen := map[string]bool{}
+		for _, m := range payload.Fill(sequence).Messages {
+			for at := messageHeadBytes; at+16 <= len(m)-messageSumBytes; at += 16 {
+				if part := string(m[at : at+16]); seen[part] {
+					t.Fatalf("batch %d holds 16 bytes twice", sequence)
+				} else {
+					seen[part] = true
+				}
+			}
+		}
+	}
+}
+
 // Trap 24: zlib leaves of the payload what the setting says, within 5 %.
 func TestPayloadCompressesAsStated(t *testing.T) {
 	if testing.Short() {

@@ -31,6 +31,8 @@ type link struct {
 	in       *bufio.Reader
 	response fasthttp.Response
 	head     []byte // of the request in hand
+	parts    [2][]byte
+	rest     net.Buffers // of parts, not yet written
 
 	peek   func(fd uintptr) bool // made once, so that a look allocates nothing
 	peeked int
@@ -157,9 +159,10 @@ func (l *link) send(r request) *failure {
 		h = append(h, "\r\n"...)
 	}
 	l.head = append(h, "\r\n"...)
-	parts := net.Buffers{l.head, r.body}
+	l.parts = [2][]byte{l.head, r.body}
+	l.rest = l.parts[:]
 	total := int64(len(l.head) + len(r.body))
-	if n, err := parts.WriteTo(l.conn); err != nil || n < total {
+	if n, err := l.rest.WriteTo(l.conn); err != nil || n < total {
 		return &failure{cause: causeOf(err), sent: n >= total, err: fmt.Errorf("%s: after %d of %d bytes of the request: %w", l.address, n, total, err)}
 	}
 	return nil
