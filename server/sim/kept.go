@@ -39,6 +39,7 @@ var kept = []uint64{
 	1795994003185, // S7: a cut trusted a mark that was written and not synced
 	7000183311,    // P5: an op was lost, and a primary whose backups could not go on without it raised view after view
 	9000001262,    // P3: a disk that was slow to take a chain was held against who sent it
+	9200000480,    // P3: a primary-to-be that lagged itself was asked, and asked again, for the little that it had more
 	7000162967,    // retention: what a cut was about to drop made up for what was trimmed
 }
 

@@ -151,8 +151,8 @@ func (r *Replica) pullFrom() uint64 {
 	return r.log.head.Op + 1
 }
 
-// choosePeer takes the primary where it can help, else whoever has committed most of what is
-// missing; not the peer that has just failed, if there is another.
+// choosePeer takes whoever has committed most of what is missing, of equals the primary, which may be catching up
+// itself before it starts its view; not the peer that has just failed, if there is another.
 func (r *Replica) choosePeer(want uint64, hole bool) int {
 	best := NoPrimary
 	for i := range r.cfg.Replicas {
@@ -163,6 +163,10 @@ func (r *Replica) choosePeer(want uint64, hole bool) int {
 		case best == NoPrimary, best == r.pull.avoid:
 			best = i
 		case i == r.pull.avoid:
+		case r.gives(i) != r.gives(best):
+			if r.gives(i) > r.gives(best) {
+				best = i
+			}
 		case i == r.primary(r.view), best != r.primary(r.view) && r.peers[i].commit > r.peers[best].commit:
 			best = i
 		}
@@ -172,6 +176,9 @@ func (r *Replica) choosePeer(want uint64, hole bool) int {
 	}
 	return best
 }
+
+// gives is how far a peer can bring this replica towards what it may have to pull.
+func (r *Replica) gives(i int) uint64 { return min(r.peers[i].commit, r.goal()) }
 
 func (r *Replica) mayServe(i int, want uint64, hole bool) bool {
 	return i != r.cfg.Self && r.peers[i].up && !(hole && r.peers[i].earliest > want)

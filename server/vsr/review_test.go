@@ -312,3 +312,22 @@ func TestSlowDiskIsNoStalledServer(t *testing.T) {
 		t.Error("a server that has nothing more to say is waited for")
 	}
 }
+
+// The primary of the next view may lag itself: who lags more asks a backup that has everything, and once.
+func TestAsksWhoHasMost(t *testing.T) {
+	c := of(40)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c[:10], 10)
+	g.hear(2, 2, Message{Kind: MsgStartViewChange, Commit: c.id(12)})
+	g.hear(1, 2, Message{Kind: MsgStartViewChange, Commit: c.id(40)})
+	g.tick(1)
+	if asked := g.take(MsgPull); len(asked) != 1 || asked[0].To != 1 || asked[0].FromOp != 11 || asked[0].ToOp != 40 {
+		t.Errorf("asks %+v", asked)
+	}
+	g = newRig(t, 0, State{View: 1, LogView: 1}, c[:10], 10)
+	g.hear(1, 2, Message{Kind: MsgStartViewChange, Commit: c.id(40)})
+	g.hear(2, 2, Message{Kind: MsgStartViewChange, Commit: c.id(40)})
+	g.tick(1)
+	if asked := g.take(MsgPull); len(asked) != 1 || asked[0].To != 2 {
+		t.Errorf("of two that have the same it does not ask the primary: %+v", asked)
+	}
+}
