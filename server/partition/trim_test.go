@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -57,6 +58,57 @@ func TestTrimUnderCrashes(t *testing.T) {
 				return
 			}
 		}
+	}
+}
+
+// TestTrimWithinLostFilesUnderCrashes: two files next to one another are gone, and the log is told to begin with the
+// second. Whatever a power cut leaves, it begins where it did or there, and the rest of the hole is known.
+func TestTrimWithinLostFilesUnderCrashes(t *testing.T) {
+	var was [6]int // by where it begins
+	for k, done := 0, false; !done; k++ {
+		for seed := range uint64(3) {
+			f := newFullRig(t, 0)
+			var jobs []Job
+			for range 7 { // two to a segment
+				jobs = append(jobs, f.job(JobAppend))
+			}
+			if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+				t.Fatal(len(left), err)
+			}
+			if err := f.disk.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"03.seg", "03.idx", "05.seg", "05.idx"} {
+				f.fs.Delete("topics/t/0/000000000000000000" + name)
+			}
+			if rec := f.open(); rec.Start != 1 || len(rec.Holes) != 1 || rec.Holes[0] != (journal.OpRange{First: 3, Last: 6}) {
+				t.Fatalf("the log begins at op %d with holes %v", rec.Start, rec.Holes)
+			}
+			f.fs.StopBefore(k)
+			_, err := f.perform([]Job{trimJob(f, 5, 0)})
+			if err != nil && !errors.Is(err, faultfs.ErrStopped) {
+				t.Fatal(err)
+			}
+			f.fs.Crash(rand.New(rand.NewPCG(seed, uint64(k))))
+			if err := f.pool.Close(); err != nil {
+				t.Fatal(err)
+			}
+			rec := f.open()
+			if rec.Start != 5 && (rec.Start != 1 || err == nil) {
+				t.Fatalf("stopped before operation %d: the log begins at op %d", k, rec.Start)
+			}
+			if e := tableReaches(rec); e != nil || rec.Held != f.last.ID() || len(rec.Holes) != 1 || rec.Holes[0] != (journal.OpRange{First: max(rec.Start, 3), Last: 6}) {
+				t.Fatalf("stopped before operation %d: %v; the log begins at op %d and ends at op %d, holes %v", k, e, rec.Start, rec.Held.Op, rec.Holes)
+			}
+			if err := f.disk.Close(); err != nil {
+				t.Fatal(err)
+			}
+			was[rec.Start]++
+			done = err == nil
+		}
+	}
+	if was[1] < 5 || was[5] < 3 {
+		t.Errorf("the log began where it did %d times, and where it was told %d times", was[1], was[5])
 	}
 }
 
