@@ -149,7 +149,7 @@ func (c *cluster) target() loadgen.Target { return c.log }
 func (c *cluster) settings() any          { return c.effective }
 
 func (c *cluster) close() error {
-	c.client.CloseIdleConnections()
+	c.closeIdle()
 	return c.log.Close()
 }
 

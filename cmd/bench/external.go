@@ -95,6 +95,6 @@ func (c *remoteCluster) rounds(s *nodeSystem, _ *loadgen.Verifier) ([]verifyRoun
 }
 
 func (c *remoteCluster) close() error {
-	c.client.CloseIdleConnections()
+	c.closeIdle()
 	return c.log.Close()
 }
