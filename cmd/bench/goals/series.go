@@ -65,10 +65,10 @@ type Plan struct {
 func AllSeries(plan Plan) []Series {
 	elections := plan.Elections
 	all := []Series{
-		{Name: SeriesBurst, About: "saturated for 3 s, in segments that were made while the log was at rest", Took: 40 * time.Second,
+		{Name: SeriesBurst, About: "saturated for 3 s, in segments that were made while the log was at rest", Took: 36 * time.Second,
 			Scenario: "closed_loop: true\nrest: 8s\nwarmup: 300ms\nduration: 3300ms\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648, segments_ready: 12}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 3 * time.Second}, Limits: []string{"loopback"}},
-		{Name: SeriesSustained, About: "saturated for 30 s", Took: 90 * time.Second,
+		{Name: SeriesSustained, About: "saturated for 30 s", Took: 105 * time.Second,
 			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 32s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 30 * time.Second}},
 		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 36 s", Took: 65 * time.Second,
@@ -81,7 +81,7 @@ func AllSeries(plan Plan) []Series {
 			Scenario: kills("backup", 15, 5, "2s")},
 		{Name: SeriesReturn, About: "5 times a backup is away for 10 s at 30,000 messages a second", Pairs: 1, Took: 3 * time.Minute,
 			Scenario: kills("backup", 5, 20, "10s"), Limits: []string{"disk", "loopback"}},
-		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 35 * time.Second,
+		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 26 * time.Second,
 			Scenario: "nodes: 1\nbatch_messages: 1\ndurability: replicated\nmessages_per_s: 30000\noverload: true\nwarmup: 1s\nduration: 6s\nquiet_max: 60s\n" + demandNothing},
 		{Name: SeriesMany, About: "saturated by 192 producers in 16 partitions, and in one", Took: 45 * time.Second, Scenario: saturated(16, 192), Against: saturated(1, 192)},
 		{Name: SeriesFew, About: "saturated by 12 producers in 16 partitions, and in one", Took: 45 * time.Second, Scenario: saturated(16, 12), Against: saturated(1, 12)},
