@@ -26,8 +26,8 @@ type RecoveryTimes struct {
 	// the outage had piled up is gone / –
 	BacklogDrained *float64 `json:"backlog_drained_ms"`
 
-	// Repairs and transfers of the return, from the first begin to the last end; outside they are seen as the state that the node shows in
-	// polls, so a repair between two polls (20 ms) leaves none.
+	// Repairs and transfers of the return, from the first begin to the last end; outside they are seen as what the node says in
+	// polls that it fetches, in whatever state, so a repair between two polls (20 ms) leaves none.
 	RepairBegin   *float64 `json:"repair_begin_ms"`
 	RepairEnd     *float64 `json:"repair_end_ms"`
 	RepairBytes   *int64   `json:"repair_bytes"` // – / sum over the repairs

@@ -13,6 +13,8 @@ type Status struct {
 	KnownCommit *int64 `json:"known_commit"`
 	// State is normal, view_change, repairing, transferring, wiped or fenced.
 	State string `json:"state,omitempty"`
+	// Fetching is repair or transfer while one goes on. State is one word: view_change and wiped hide that a node fetches.
+	Fetching string `json:"fetching,omitempty"`
 	// RssAnonBytes is sampled once a second, null in the polls between.
 	RssAnonBytes *int64 `json:"rss_anon_bytes,omitempty"`
 	// Pid, CPUNs and WrittenBytes come with it: user and system time of the process, and what it sent to storage, both since its start.

@@ -144,7 +144,7 @@ func (g *group) result(a *partition.Answer) api.Result {
 // Status is a snapshot at most a tick old.
 func (g *group) Status() api.Status {
 	s := g.snapshot.Load()
-	return api.Status{Topic: g.topic.Name, Partition: g.index, Role: api.Role(s.Role), State: api.State(s.State), View: s.View, LogView: s.LogView,
+	return api.Status{Topic: g.topic.Name, Partition: g.index, Role: api.Role(s.Role), State: api.State(s.State), Fetching: s.Fetching, View: s.View, LogView: s.LogView,
 		Head: s.Head.Op, Commit: s.Commit.Op, KnownCommit: max(s.KnownCommit, s.Commit.Op),
 		CommitOffset: s.CommitOffset, KnownCommitOffset: max(s.KnownOffset, s.CommitOffset), EarliestOffset: g.disk.Log().EarliestOffset(),
 		Primary: g.node.clientAddress(s.Primary), Progress: progress(s), LastProgressNs: s.progressMonoNs}

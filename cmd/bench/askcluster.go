@@ -72,7 +72,7 @@ func (a clusterAsker) ask(ctx context.Context, node int) (results.Status, error)
 	return results.Status{}, fmt.Errorf("node %d answered at the address of node %d", cluster.Node, node)
 }
 
-// statusOf sums the ops of all partitions; role, view and state are those of the first.
+// statusOf sums the ops of all partitions; role, view, state and what is fetched are those of the first.
 func statusOf(s api.NodeStatus) (results.Status, error) {
 	if len(s.Partitions) == 0 {
 		return results.Status{}, fmt.Errorf("node %d names no partition", s.Node)
@@ -84,6 +84,6 @@ func statusOf(s api.NodeStatus) (results.Status, error) {
 		known += int64(part.KnownCommit)
 	}
 	first := s.Partitions[0]
-	return results.Status{Role: string(first.Role), State: string(first.State), View: new(int64(first.View)), HeadOp: &head, CommitOp: &commit,
+	return results.Status{Role: string(first.Role), State: string(first.State), Fetching: first.Fetching, View: new(int64(first.View)), HeadOp: &head, CommitOp: &commit,
 		KnownCommit: &known}, nil
 }

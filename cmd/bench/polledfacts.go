@@ -31,7 +31,7 @@ type polledReturn struct {
 	answeredNs       []int64 // every poll that the node answered
 }
 
-// polledSpan is from the first poll in a state to the first poll after it in another one; several of them are one.
+// polledSpan is from the first poll in which a node fetched to the first poll after it in which it did not; several of them are one.
 type polledSpan struct {
 	fromNs, toNs *int64
 	open         bool
@@ -58,8 +58,8 @@ func (p *polledReturn) take(s results.Status, highest int64, mayBegin bool) {
 	if mayBegin {
 		p.addedOps = highest - p.shownFirst
 	}
-	p.repair.take(s.State == "repairing", s.TNs, mayBegin)
-	p.transfer.take(s.State == "transferring", s.TNs, mayBegin)
+	p.repair.take(s.Fetching == string(results.Repair), s.TNs, mayBegin)
+	p.transfer.take(s.Fetching == string(results.Transfer), s.TNs, mayBegin)
 }
 
 // readableFrom is when a node could hold everything at the earliest: load stop, or its last restart if that came later.

@@ -178,16 +178,19 @@ func TestDisagreementsText(t *testing.T) {
 	}
 }
 
+// TestPolledReturn: what is fetched in a view change, or with a wiped directory, is seen although the state does not tell it.
 func TestPolledReturn(t *testing.T) {
 	var p polledReturn
 	for _, s := range []struct {
 		ms    int64
 		state string
+		fetch string
 		head  int64
 		may   bool
-	}{{100, "normal", 50, true}, {120, "transferring", 60, true}, {140, "transferring", 70, true}, {160, "repairing", 80, true}, {180, "normal", 90, true},
-		{200, "repairing", 90, true}, {220, "repairing", 90, false}, {240, "normal", 95, false}, {260, "repairing", 95, false}} {
-		p.take(results.Status{TNs: s.ms * testMs, State: s.state, HeadOp: &s.head}, 80, s.may)
+	}{{100, "normal", "", 50, true}, {120, "wiped", "transfer", 60, true}, {140, "wiped", "transfer", 70, true}, {160, "view_change", "repair", 80, true},
+		{180, "normal", "", 90, true}, {200, "repairing", "repair", 90, true}, {220, "repairing", "repair", 90, false}, {240, "normal", "", 95, false},
+		{260, "repairing", "repair", 95, false}} {
+		p.take(results.Status{TNs: s.ms * testMs, State: s.state, Fetching: s.fetch, HeadOp: &s.head}, 80, s.may)
 	}
 	if *p.behindOps != 30 || *p.transfer.fromNs != 120*testMs || *p.transfer.toNs != 160*testMs || *p.repair.fromNs != 160*testMs || *p.repair.toNs != 240*testMs || p.repair.open {
 		t.Errorf("%+v behind %d", p, *p.behindOps)

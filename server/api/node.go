@@ -90,6 +90,7 @@ type Status struct {
 	Partition int    `json:"partition"`
 	Role      Role   `json:"role"`
 	State     State  `json:"state"`
+	Fetching  string `json:"fetching"` // repair or transfer while one goes on, in whatever state; else empty
 	View      uint64 `json:"view"`
 	LogView   uint64 `json:"log_view"`
 

@@ -15,6 +15,18 @@ type episode struct {
 	grew     int    // rounds in a row that did not shrink
 }
 
+// name says what goes on, empty if nothing does. The state of a replica is one word, and that a view changes or that it has forgotten hides
+// in it that it fetches.
+func (e *episode) name() string {
+	switch {
+	case !e.active:
+		return ""
+	case e.bulk:
+		return "transfer"
+	}
+	return "repair"
+}
+
 func (r *Replica) beginEpisode(bulk bool, from, to uint64, peer int) {
 	e := &r.episode
 	if e.active && e.bulk == bulk {

@@ -12,6 +12,7 @@ type Status struct {
 	Leading       bool
 	Role          string // primary, backup, none
 	State         string // normal, view_change, repairing, transferring, wiped, fenced
+	Fetching      string // repair or transfer while one goes on, whatever the state is; its begin and its end are events
 	Waiting       bool   // only another replica can bring what this view needs
 	DiskFull      bool
 	Holes         int
@@ -46,7 +47,7 @@ func (r *Replica) Primary() int {
 func (r *Replica) Status() Status {
 	l := &r.log
 	s := Status{View: r.view, LogView: r.saved.LogView, Commit: l.commit, Head: l.head, Top: l.top.Op, KnownCommit: r.heard.Op,
-		CommitOffset: r.commitOffset(), Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Waiting: r.adopt.waiting,
+		CommitOffset: r.commitOffset(), Primary: r.Primary(), Leading: r.lead.leading, Role: "none", State: r.state(), Fetching: r.episode.name(), Waiting: r.adopt.waiting,
 		DiskFull: r.diskFull, Holes: len(l.holes), Parked: len(r.lead.parked), Queued: len(r.waiting), Absurd: r.absurd, Tick: r.tick}
 	for i := range r.cfg.Replicas {
 		p := &r.peers[i]
