@@ -18,6 +18,9 @@ type Side struct {
 	DurationNs int64
 	// AckedMessages is how many messages were acknowledged in that time; required.
 	AckedMessages int64
+	// Runs are what this side was added up from, one for each run. Only they tell how runs of the same thing differ from each other; with fewer
+	// than RunsMin no function is called different.
+	Runs []Side
 }
 
 // Change is one number of the base and the same of what is held against it.
@@ -52,7 +55,7 @@ type FunctionCosts struct {
 	Cum      Costs // with what it called
 	// Samples are those in which it was innermost.
 	Samples Change
-	// Chance: with so few samples, two profiles of the same thing differ as much in Flat.PerMessage.
+	// Chance: two profiles of the same thing differ as much in Flat.PerMessage, with so few samples or, where that was judged, from run to run.
 	Chance bool
 }
 
@@ -65,6 +68,8 @@ type Diff struct {
 	Held    bool
 	Total   Costs
 	Samples Change
+	// Judged says that both sides have enough runs for their scatter to be known.
+	Judged bool
 	// Functions are those beyond chance first, then by the largest difference of Flat.PerMessage; of a level, by the largest new value.
 	Functions []FunctionCosts
 	Notes     []string // what a reader must know, in words
@@ -82,7 +87,8 @@ func Compare(base, changed Side, value string) (*Diff, error) {
 		return nil, fmt.Errorf("compare profiles: %w", err)
 	}
 	t := base.Profile.pb.SampleType[i]
-	d := &Diff{Kind: base.Profile.Kind(), Value: t.Type, Unit: t.Unit, Held: held(t.Type)}
+	d := &Diff{Kind: base.Profile.Kind(), Value: t.Type, Unit: t.Unit, Held: held(t.Type), Judged: len(base.Runs) >= RunsMin && len(changed.Runs) >= RunsMin}
+	apart := scatterOf(base.Runs, changed.Runs, i)
 	costs := d.divider(base, changed)
 	var totals [2]int64
 	var byName [2]map[string]cost
@@ -100,6 +106,9 @@ func Compare(base, changed Side, value string) (*Diff, error) {
 		f := FunctionCosts{Function: name, Flat: costs(a.flat, b.flat), Cum: costs(a.cum, b.cum),
 			Samples: Change{float64(samples[0][name].flat), float64(samples[1][name].flat)}}
 		f.Chance = d.Kind == CPU && chance(f.Samples, base.AckedMessages, changed.AckedMessages)
+		if d.Judged && !f.Chance {
+			f.Chance = apart.chance(name)
+		}
 		d.Functions = append(d.Functions, f)
 	}
 	slices.SortFunc(d.Functions, func(a, b FunctionCosts) int {
@@ -125,6 +134,9 @@ func (d *Diff) divider(base, changed Side) func(a, b int64) Costs {
 	}
 }
 
+// RunsMin is how many runs of each side tell how much runs differ.
+const RunsMin = 3
+
 // chanceDeviations: a comparison holds hundreds of functions for each of some parts, and of ten thousand that do not differ one lies beyond.
 const chanceDeviations = 4
 
@@ -144,6 +156,9 @@ func boolOrder(b bool) int {
 
 // BeyondChance says in words which functions differ by more than chance for a message, the largest difference first; at most so many.
 func (d *Diff) BeyondChance(most int) string {
+	if !d.Judged {
+		return fmt.Sprintf("no function is called different: two runs of one build differ by more than the samples of one can tell, and how much these do is known from %d runs a side on (give compare more, or use bench ab)", RunsMin)
+	}
 	var parts []string
 	for _, f := range d.Functions {
 		if f.Chance || f.Flat.PerMessage.Difference() == 0 {

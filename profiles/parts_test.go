@@ -104,7 +104,11 @@ func TestPairsRefuseInWords(t *testing.T) {
 // A function whose samples differ by no more than chance is marked, one that really costs more is not.
 func TestChance(t *testing.T) {
 	mk := func(work, other int64) Side {
-		return side(of(t, CPU, stacks{"main;work": work, "main;other": other}), 10, 10_000)
+		s := side(of(t, CPU, stacks{"main;work": work, "main;other": other}), 10, 10_000)
+		for range RunsMin { // each a third of it
+			s.Runs = append(s.Runs, side(of(t, CPU, stacks{"main;work": work / RunsMin, "main;other": other / RunsMin}), 10/RunsMin, 10_000/RunsMin))
+		}
+		return s
 	}
 	d := compared(t, mk(1000, 400), mk(1250, 415), "")
 	if d.Functions[0].Function != "work" || d.Functions[0].Chance || d.Functions[1].Function != "other" || !d.Functions[1].Chance {

@@ -17,7 +17,7 @@ func (d *Diff) Table(functionsMax int) string {
 	} else {
 		fmt.Fprintf(&b, "%s of %s profiles; change is B - A: + means that B costs more; %% is of A's own value in the same row", d.Value, d.Kind)
 		if d.Kind == CPU {
-			b.WriteString("; ~ is chance: so few samples differ as much by themselves")
+			b.WriteString(chanceWords(d.Judged))
 		}
 		b.WriteByte('\n')
 		d.rateTable(&b, "per acknowledged message", d.Unit+"/msg", func(c Costs) Change { return c.PerMessage }, functionsMax)
@@ -31,6 +31,14 @@ func (d *Diff) Table(functionsMax int) string {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}
 	return b.String()
+}
+
+// chanceWords say what is marked by ~, and what the rest is.
+func chanceWords(judged bool) string {
+	if judged {
+		return "; ~ is chance: so few samples, or these runs of one side, differ as much by themselves"
+	}
+	return "; ~ is chance: so few samples differ as much by themselves; what has no ~ may be chance too, because runs differ by more"
 }
 
 func (d *Diff) top(n int) []FunctionCosts {

@@ -142,6 +142,9 @@ func (c *profileComparison) readSides(a, b []string) (sides [2]map[profiles.Part
 		if sides[i], err = profiles.Parts(side.profiles); err != nil {
 			return sides, fmt.Errorf("%s: %w", names[i], err)
 		}
+		if err := side.addRuns(sides[i]); err != nil {
+			return sides, fmt.Errorf("%s: %w", names[i], err)
+		}
 	}
 	if m, n := read[0].mode, read[1].mode; m != "" && n != "" && m != n {
 		return sides, fmt.Errorf("%w: A was profiled by %s, B by %s, and profilers cost time themselves; run both with the same --profile", profiles.ErrUnlike, m, n)
@@ -155,10 +158,28 @@ func (c *profileComparison) readSides(a, b []string) (sides [2]map[profiles.Part
 // profiledSide is what was read of one side.
 type profiledSide struct {
 	profiles []*profiles.Profile
-	mode     string // of --profile; empty for files
-	why      string // a sentence about a run that has none
+	runs     [][]*profiles.Profile // the same by run; of files there are none
+	mode     string                // of --profile; empty for files
+	why      string                // a sentence about a run that has none
 	warnings []string
 	inPhases map[results.Phase]bool
+}
+
+// addRuns puts what each run gave to a part beside their sum.
+func (s *profiledSide) addRuns(sums map[profiles.Part]profiles.Side) error {
+	for _, run := range s.runs {
+		parts, err := profiles.Parts(run)
+		if err != nil {
+			return err
+		}
+		for part, of := range parts {
+			if sum, ok := sums[part]; ok && of.AckedMessages > 0 {
+				sum.Runs = append(sum.Runs, of)
+				sums[part] = sum
+			}
+		}
+	}
+	return nil
 }
 
 func (s *profiledSide) off() bool { return s.why != "" && len(s.profiles) == 0 }
@@ -207,6 +228,8 @@ func (s *profiledSide) add(path string) error {
 
 // addRun reads what was measured: the warm-up is not, and what belongs to no phase is of a whole life.
 func (s *profiledSide) addRun(folder results.Folder, entries []results.ProfileEntry) error {
+	before := len(s.profiles)
+	defer func() { s.runs = append(s.runs, s.profiles[before:len(s.profiles):len(s.profiles)]) }()
 	for _, e := range entries {
 		if e.Phase == "" || e.Phase == results.Warmup {
 			continue

@@ -42,7 +42,7 @@ func tellProfiles(w io.Writer, o compare.Options, dir string) (differences []rep
 }
 
 func differenceOf(p comparedPart) report.ProfileDifference {
-	d := report.ProfileDifference{Title: p.Part.String(), Unit: p.Diff.Unit, Notes: p.Diff.Notes, Commands: p.Commands,
+	d := report.ProfileDifference{Title: p.Part.String(), Unit: p.Diff.Unit, Judged: p.Diff.Judged, Notes: p.Diff.Notes, Commands: p.Commands,
 		Total: functionDifference("", p.Diff.Total, p.Diff.Total, false)}
 	for _, f := range p.Diff.Functions {
 		d.Functions = append(d.Functions, functionDifference(f.Function, f.Flat, f.Cum, f.Chance))

@@ -26,6 +26,8 @@ type ProfileDifference struct {
 	// Unit is that of all costs: nanoseconds, bytes, count.
 	Unit  string
 	Total FunctionDifference
+	// Judged says that there were enough runs a side to know by how much runs differ.
+	Judged bool
 	// Functions stand in the order in which they are shown.
 	Functions []FunctionDifference
 	Notes     []string
@@ -41,7 +43,7 @@ type FunctionDifference struct {
 	MessageA, MessageB       float64 // per acknowledged message
 	SecondA, SecondB         float64
 	CumMessageA, CumMessageB float64 // with what it called
-	// Chance: with so few samples, two profiles of the same thing differ as much.
+	// Chance: with so few samples, or from run to run where that was judged, two profiles of the same thing differ as much.
 	Chance bool
 }
 

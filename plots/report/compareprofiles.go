@@ -56,7 +56,7 @@ func relative(dir, path string) string {
 }
 
 func profileTable(id string, d ProfileDifference) table {
-	t := table{ID: id, Caption: "Cost by itself, functions that differ most first. Change is of the same row of A; “~” is chance: so few samples differ as much by themselves.",
+	t := table{ID: id, Caption: "Cost by itself, functions that differ most first. Change is of the same row of A; “~” is chance: so few samples differ as much by themselves" + judgedText(d.Judged),
 		Columns: append(words("function"), numbers("A per message", "B per message", "change", "A per second", "B per second", "change", "with callees, A per message", "B per message")...)}
 	add := func(class string, f FunctionDifference) {
 		name := f.Function
@@ -73,6 +73,14 @@ func profileTable(id string, d ProfileDifference) table {
 		add("", f)
 	}
 	return t
+}
+
+// judgedText says what a row without a “~” is.
+func judgedText(judged bool) string {
+	if judged {
+		return ", or these runs of one side do."
+	}
+	return ". With so few runs a side the others may be chance too: runs of one build differ by more than their samples."
 }
 
 // costText spells a cost in pprof's unit.
