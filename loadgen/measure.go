@@ -167,15 +167,17 @@ func (m *Measurement) OwnLateWhere(timeline *results.Timeline, suits func(dueNs 
 }
 
 // WithoutOwnLate are the latencies of the acknowledged batches of a phase, from due to acknowledged, less what the generator itself was late:
-// what they would have been for a generator that is always in time.
-func (m *Measurement) WithoutOwnLate(timeline *results.Timeline, phase results.Phase) *results.Histogram {
-	h := results.NewHistogram()
+// what they would have been for a generator that is always in time. Beside them with are the same batches as they were. Both are of the batches
+// whose due time suits.
+func (m *Measurement) WithoutOwnLate(timeline *results.Timeline, phase results.Phase, suits func(dueNs int64) bool) (with, without *results.Histogram) {
+	with, without = results.NewHistogram(), results.NewHistogram()
 	for _, n := range m.notes {
-		if n.outcome == OutcomeOK && timeline.PhaseAt(n.dueNs) == phase {
-			h.Record(n.toOutcomeNs - n.ownLateNs)
+		if n.outcome == OutcomeOK && timeline.PhaseAt(n.dueNs) == phase && suits(n.dueNs) {
+			with.Record(n.toOutcomeNs)
+			without.Record(n.toOutcomeNs - n.ownLateNs)
 		}
 	}
-	return h
+	return with, without
 }
 
 // InTime counts the batches due in a phase, and those of them that the generator had ready in time: late by its own fault by no more than a

@@ -70,7 +70,13 @@ func TestWithoutOwnLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	timeline := &results.Timeline{WarmupEndNs: 4000 * ms, LoadStopNs: new(90_000 * ms)}
-	h := m.WithoutOwnLate(timeline, results.Steady)
+	with, h := m.WithoutOwnLate(timeline, results.Steady, func(int64) bool { return true })
+	if p99 := *with.QuantileNs(0.99); p99/ms != 5 || with.Count() != 1900 {
+		t.Errorf("as they were: p99 %d ns of %d batches, want 5 ms of 1900", p99, with.Count())
+	}
+	if some, _ := m.WithoutOwnLate(timeline, results.Steady, func(dueNs int64) bool { return dueNs < 8000*ms }); some.Count() != 100 {
+		t.Errorf("%d batches due from 4 s to 8 s, want 100", some.Count())
+	}
 	if p50, p99 := *h.QuantileNs(0.5), *h.QuantileNs(0.99); p50/ms != 3 || p99/ms != 3 || *h.MaxNs() != 3*ms || h.Count() != 1900 {
 		t.Errorf("p50 %d, p99 %d, max %d ns of %d batches, want 3 ms of 1900", p50, p99, *h.MaxNs(), h.Count())
 	}

@@ -102,6 +102,10 @@ type LatenessProof struct {
 	// SteadyP99WithoutNs is p99 of the steady latencies with each batch's own lateness taken off: what a generator that is always in time would
 	// have measured.
 	SteadyP99WithoutNs *int64 `json:"steady_p99_without_ns"`
+	// UnstolenSteadyP99Ns and UnstolenSteadyP99WithoutNs are the steady p99 and the same without lateness of the batches that UnstolenP99Ns
+	// is of; null without steal data.
+	UnstolenSteadyP99Ns        *int64 `json:"unstolen_steady_p99_ns"`
+	UnstolenSteadyP99WithoutNs *int64 `json:"unstolen_steady_p99_without_ns"`
 }
 
 // GeneratorProof is what the generator's process used and suffered during the load.
@@ -130,7 +134,8 @@ type StealProof struct {
 	StolenSeconds    int64   `json:"stolen_seconds"`
 	Seconds          int64   `json:"seconds"`
 	// BusyShare is the CPU time that was neither idle nor stolen, of all processes of the machine; OwnShare that of the generator and the
-	// nodes. What lies between them belongs to strangers.
+	// nodes, in which the kernel may have counted what was stolen from them: it may exceed BusyShare. What other programs used is at least
+	// BusyShare less OwnShare, and at most Share more.
 	BusyShare float64  `json:"busy_share"`
 	OwnShare  *float64 `json:"own_share"`
 }

@@ -14,8 +14,9 @@ import (
 // proveLoad fills the proof with what the load itself tells of its generator and its machine.
 func (r *session) proveLoad(s *results.Summary, m *loadgen.Measurement, timeline *results.Timeline, all []results.Event) {
 	p, late := &r.proof, m.OwnLate(timeline)
+	_, without := m.WithoutOwnLate(timeline, results.Steady, func(int64) bool { return true })
 	p.Lateness = results.LatenessProof{P50Ns: late.QuantileNs(0.5), P90Ns: late.QuantileNs(0.9), P99Ns: late.QuantileNs(0.99), P999Ns: late.QuantileNs(0.999), MaxNs: late.MaxNs(),
-		Batches: late.Count(), SteadyP99WithoutNs: m.WithoutOwnLate(timeline, results.Steady).QuantileNs(0.99)}
+		Batches: late.Count(), SteadyP99WithoutNs: without.QuantileNs(0.99)}
 	p.Pacer.Mode = string(r.outcome.PacerMode)
 	if o := r.outcome.Overshoot; o != nil {
 		p.Pacer = results.PacerProof{Mode: p.Pacer.Mode, OvershootP50Ns: o.QuantileNs(0.5), OvershootP99Ns: o.QuantileNs(0.99), OvershootMaxNs: o.MaxNs(),
@@ -24,7 +25,10 @@ func (r *session) proveLoad(s *results.Summary, m *loadgen.Measurement, timeline
 	h := r.outcome.Health
 	p.Generator = results.GeneratorProof{Nice: r.nice, CPUShare: h.CPUShare, CPUNs: h.CPUNs, WallNs: h.WallNs, GCPauses: h.GCPauses, SchedLatencyP50Ns: h.SchedLatencyP50Ns, SchedLatencyP99Ns: h.SchedLatencyP99Ns}
 	if p.Steal = r.machine.proof(r.ownShare(s)); p.Steal != nil {
-		p.Lateness.UnstolenP99Ns = m.OwnLateWhere(timeline, func(dueNs int64) bool { return !r.machine.stolen(dueNs) }).QuantileNs(0.99)
+		unstolen := func(dueNs int64) bool { return !r.machine.stolen(dueNs) }
+		p.Lateness.UnstolenP99Ns = m.OwnLateWhere(timeline, unstolen).QuantileNs(0.99)
+		with, without := m.WithoutOwnLate(timeline, results.Steady, unstolen)
+		p.Lateness.UnstolenSteadyP99Ns, p.Lateness.UnstolenSteadyP99WithoutNs = with.QuantileNs(0.99), without.QuantileNs(0.99)
 	}
 	p.Samples = samplesOf(s)
 	var steady []results.Sample

@@ -164,7 +164,7 @@ func TestWhyLate(t *testing.T) {
 	*s.Generator.LateP99Ns = int64(30 * time.Millisecond)
 	r.proof.Steal = &results.StealProof{Seconds: 64, BusyShare: 0.9, OwnShare: new(0.3)}
 	r.judgeRun(s)
-	if reasons := strings.Join(r.judge.Reasons(), "; "); !strings.Contains(reasons, "which does not explain it; the cores were 90 % busy, 30 % with this run: end other programs") {
+	if reasons := strings.Join(r.judge.Reasons(), "; "); !strings.Contains(reasons, "which does not explain it; the cores were 90 % busy, 60 % with other programs: end other programs") {
 		t.Error(reasons)
 	}
 }

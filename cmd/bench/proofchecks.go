@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -13,7 +14,7 @@ const (
 	overshootP99Max   = 2 * time.Millisecond
 	generatorShareMax = 0.5 // of all cores
 	gcPauseMax        = 10 * time.Millisecond
-	lateOfLatencyMax  = 0.1  // of the steady p99
+	lateOfLatencyMax  = 0.25 // of the steady p99: two runs of one build differ by more there
 	stealShareMax     = 0.02 // of the CPU time of the load
 	strangersShareMax = 0.1  // of all cores
 	offeredShareMin   = 0.99
@@ -53,13 +54,15 @@ type fact struct {
 	// load says that the fact is about offering the load in time, which a scenario beyond the machine's capacity does not ask for.
 	load   bool
 	reason string
+	// untold says why there is no value, if there is more to say than that.
+	untold string
 }
 
 func (c *checker) add(f fact) {
 	check := results.Check{Name: f.name, What: f.what, Unit: f.unit, Value: f.value, Relation: f.relation, Budget: f.budget, Judgement: results.JudgedOK}
 	switch {
 	case f.value == nil:
-		check.Judgement, check.Reason = results.NotJudged, "there is no data"
+		check.Judgement, check.Reason = results.NotJudged, cmp.Or(f.untold, "there is no data")
 	case f.load && c.r.scenario.Overload:
 		check.Judgement, check.Reason = results.NotJudged, "the scenario asks for more than the machine can"
 	case f.relation == results.AtMost && *f.value > f.budget, f.relation == results.AtLeast && *f.value < f.budget:
@@ -78,6 +81,9 @@ func (c *checker) baseline() {
 		share = &b.AchievedShare
 	}
 	advice := fmt.Sprintf("in the last of %d tries%s: the generator is too weak here, whatever the target does; lower the rate or end other programs", b.Tries, stealText(b.StealShare))
+	if b.StealShare != nil && *b.StealShare > results.StealBurst {
+		advice = fmt.Sprintf("in the last of %d tries%s, which may explain it: %s", b.Tries, stealText(b.StealShare), quieter)
+	}
 	c.add(fact{name: "baseline_share", what: "generator alone at twice the rate: batches answered in time", unit: "share", value: share, load: true,
 		relation: results.AtLeast, budget: baselineShareMin, beyond: results.JudgedInvalid,
 		reason: fmt.Sprintf("the generator alone did not reach twice the rate: %.1f %% of the batches were answered in time, %s", 100*b.AchievedShare, advice)})
@@ -106,17 +112,45 @@ func (c *checker) lateness() {
 // batches with and without it: a few late batches of a generator that is otherwise in time are not the ones that make up the p99 of the
 // latency, so its own p99 says nothing about that.
 func (c *checker) lateOfLatency() {
-	var share *float64
-	without := c.r.proof.Lateness.SteadyP99WithoutNs
+	l := &c.r.proof.Lateness
 	steady := c.s.LatencyNs[string(results.Steady)].P99
-	if steady != nil && without != nil && *steady > 0 {
-		share = new(max(1-float64(*without)/float64(*steady), 0)) // both are edges of buckets
+	share, unstolen := lateShare(steady, l.SteadyP99WithoutNs), lateShare(l.UnstolenSteadyP99Ns, l.UnstolenSteadyP99WithoutNs)
+	f := fact{name: "late_of_latency", what: "part of the steady p99 that the generator itself was late", unit: "share", value: share, load: true,
+		relation: results.AtMost, budget: lateOfLatencyMax, beyond: results.JudgedDoubtful}
+	if share != nil {
+		f.reason = fmt.Sprintf("%.0f %% of the steady p99 is the generator's own lateness: %s with it, %s without%s", 100**share, nsText(steady), nsText(l.SteadyP99WithoutNs), c.lateCause(unstolen))
 	}
-	c.add(fact{name: "late_of_latency", what: "part of the steady p99 that the generator itself was late", unit: "share", value: share, load: true,
-		relation: results.AtMost, budget: lateOfLatencyMax, beyond: results.JudgedDoubtful,
-		reason: fmt.Sprintf("the run is generator-bound: the steady p99 is %s, and %s without the generator's own lateness; lower the rate or end other programs",
-			nsText(steady), nsText(without))})
+	c.add(f)
 }
+
+// lateShare is which part of a p99 is lateness; nil without data.
+func lateShare(with, without *int64) *float64 {
+	if with == nil || without == nil || *with <= 0 {
+		return nil
+	}
+	return new(max(1-float64(*without)/float64(*with), 0)) // both are edges of buckets
+}
+
+// lateCause says what the part is outside stolen seconds, and so what would help.
+func (c *checker) lateCause(unstolen *float64) string {
+	const ownFault = "lower the rate or end other programs"
+	p := c.r.proof.Steal
+	switch {
+	case p == nil || p.StolenSeconds == 0:
+		return "; " + ownFault
+	case unstolen == nil:
+		return fmt.Sprintf("; the hypervisor took more than %.0f %% of the CPU time in %d of %d seconds, and too few batches lie outside them to tell by how much that did it: %s",
+			100*results.StealBurst, p.StolenSeconds, p.Seconds, quieter)
+	}
+	text := fmt.Sprintf(" (outside stolen seconds, %d of %d: %.0f %%)", p.Seconds-p.StolenSeconds, p.Seconds, 100**unstolen)
+	if *unstolen <= lateOfLatencyMax {
+		return text + "; what was stolen explains it: " + quieter
+	}
+	return text + "; what was stolen does not explain it: " + ownFault
+}
+
+// quieter is what helps against a hypervisor that gives the CPU to others.
+const quieter = "repeat the run when the host is quieter"
 
 // whyLate names who had the CPU instead.
 func (c *checker) whyLate() string {
@@ -128,12 +162,9 @@ func (c *checker) whyLate() string {
 	if p.StolenSeconds > 0 && own != nil && *own <= int64(c.r.scenario.Demands.LateP99Max) {
 		return fmt.Sprintf("the hypervisor took more than %.0f %% of the CPU time in %d of %d seconds, %.0f %% in the worst",
 			100*results.StealBurst, p.StolenSeconds, p.Seconds, 100*p.WorstSecondShare) +
-			fmt.Sprintf("; outside them p99 was %s: repeat the run when the host is quieter", nsText(own))
+			fmt.Sprintf("; outside them p99 was %s: %s", nsText(own), quieter)
 	}
-	text := fmt.Sprintf("the hypervisor took %.1f %% of the CPU time, which does not explain it; the cores were %.0f %% busy", 100*p.Share, 100*p.BusyShare)
-	if p.OwnShare != nil {
-		text += fmt.Sprintf(", %.0f %% with this run", 100**p.OwnShare)
-	}
+	text := fmt.Sprintf("the hypervisor took %.1f %% of the CPU time, which does not explain it; the cores were %.0f %% busy%s", 100*p.Share, 100*p.BusyShare, othersText(p))
 	return text + ": end other programs or lower the rate"
 }
 
@@ -161,22 +192,44 @@ func (c *checker) machine() {
 	if p == nil {
 		p = &results.StealProof{}
 	}
-	var share, strangers *float64
-	others := 0.0
+	var share *float64
+	others := strangers(c.r.proof.Steal)
 	if c.r.proof.Steal != nil {
 		share = &p.Share
-		if p.OwnShare != nil {
-			others = max(p.BusyShare-*p.OwnShare, 0)
-			strangers = &others
-		}
 	}
 	c.add(fact{name: "steal", what: "CPU time that the hypervisor gave to other machines during the load", unit: "share", value: share, relation: results.AtMost,
 		budget: stealShareMax, beyond: results.JudgedDoubtful,
-		reason: fmt.Sprintf("the hypervisor took %.1f %% of the CPU time during the load, %.0f %% in the worst second: latencies hold its pauses too; repeat the run when the host is quieter",
-			100*p.Share, 100*p.WorstSecondShare)})
-	c.add(fact{name: "strangers", what: "CPU time of processes that do not belong to the run", unit: "share", value: strangers, relation: results.AtMost,
-		budget: strangersShareMax, beyond: results.JudgedDoubtful,
-		reason: fmt.Sprintf("other programs used %.0f %% of all cores during the load: end them and repeat the run", 100*others)})
+		reason: fmt.Sprintf("the hypervisor took %.1f %% of the CPU time during the load, %.0f %% in the worst second: latencies hold its pauses too; %s",
+			100*p.Share, 100*p.WorstSecondShare, quieter)})
+	c.add(fact{name: "strangers", what: "CPU time of processes that do not belong to the run", unit: "share", value: others.share, relation: results.AtMost,
+		budget: strangersShareMax, beyond: results.JudgedDoubtful, untold: others.untold,
+		reason: fmt.Sprintf("other programs used at least %.0f %% of all cores during the load: end them and repeat the run", 100*others.least)})
+}
+
+// othersShare is what other programs used of all cores. share is nil, and untold says why, where that cannot be told.
+type othersShare struct {
+	share       *float64
+	least, most float64
+	untold      string
+}
+
+// strangers takes what this run used from what was used. Whether the CPU time of a process holds what was stolen while it ran depends on the kernel
+// (paravirtual time accounting), so what is left for others lies between two figures: this run's time without, and with what was stolen.
+func strangers(p *results.StealProof) (o othersShare) {
+	if p == nil || p.OwnShare == nil {
+		return o
+	}
+	o.least, o.most = max(p.BusyShare-*p.OwnShare, 0), max(p.BusyShare+p.Share-*p.OwnShare, 0)
+	switch {
+	case o.least > strangersShareMax:
+		o.share = &o.least
+	case o.most <= strangersShareMax:
+		o.share = &o.most
+	default:
+		o.untold = fmt.Sprintf("%.0f to %.0f %% of all cores: the kernel may count stolen time to the processes that it was taken from, and so much was stolen that nobody can tell what other programs used",
+			100*o.least, 100*o.most)
+	}
+	return o
 }
 
 func (c *checker) canaries() {

@@ -11,12 +11,8 @@ import (
 func proofTexts(p results.Proof) []string {
 	var texts []string
 	if s := p.Steal; s != nil {
-		own := ""
-		if s.OwnShare != nil {
-			own = fmt.Sprintf(", %.0f %% with this run", 100**s.OwnShare)
-		}
 		texts = append(texts, fmt.Sprintf("machine: %.1f %% of the CPU time stolen by the hypervisor (worst second %.0f %%); cores %.0f %% busy%s",
-			100*s.Share, 100*s.WorstSecondShare, 100*s.BusyShare, own))
+			100*s.Share, 100*s.WorstSecondShare, 100*s.BusyShare, othersText(s)))
 	}
 	if text := changesText(p.Canaries); text != "" {
 		texts = append(texts, "machine: canaries after by before, p50: "+text)
@@ -37,6 +33,18 @@ func proofTexts(p results.Proof) []string {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// othersText is how much of that belongs to other programs. Not this run's own part: it may hold stolen time, and exceed what was busy.
+func othersText(s *results.StealProof) string {
+	switch o := strangers(s); {
+	case s.OwnShare == nil:
+		return ""
+	case o.untold != "":
+		return fmt.Sprintf(", %.0f to %.0f %% with other programs", 100*o.least, 100*o.most)
+	default:
+		return fmt.Sprintf(", %.0f %% with other programs", 100**o.share)
+	}
 }
 
 // changesText is how each canary changed: "cpu ×1.02, sync ×0.97".
