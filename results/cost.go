@@ -21,7 +21,8 @@ type Cost struct {
 }
 
 // RoleCost is what one batch cost in a role: primary, backup (one of them) or generator. For nodes it holds for the measured phase, by their
-// own counters at its two ends, and only for those that lived all through it; for the generator for the whole load. Null is not known.
+// own counters at its two ends, and only for those that lived all through it. For the generator it holds for the whole load and for all that its
+// process does, polls and the pulling of profiles included; only its CPU time is counted. Null is not known.
 type RoleCost struct {
 	Role    string `json:"role"`
 	Nodes   int    `json:"nodes"`
@@ -50,6 +51,19 @@ func (c Cost) Role(name string) *RoleCost {
 		}
 	}
 	return nil
+}
+
+// WhyNoRoleCost is why a role of nodes has no costs.
+const WhyNoRoleCost = "counters begin anew with each process, and no node of that role lived all through the measured phase"
+
+// Missing are the roles of nodes of which there are no costs.
+func (c Cost) Missing() (roles []string) {
+	for _, role := range []string{RolePrimary, RoleBackup} {
+		if c.Role(role) == nil {
+			roles = append(roles, role)
+		}
+	}
+	return roles
 }
 
 // usage follows a counter of one node that begins anew with each of its processes.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,5 +32,20 @@ func TestSampleProcess(t *testing.T) {
 	}
 	if cpuOf(1<<22+1) != nil || writtenOf(1<<22+1) != nil { // beyond the largest pid
 		t.Error("a process that is none has counters")
+	}
+}
+
+// TestCostTextsOfARunThatKillsEveryNode: the harness is called what it is, and roles without figures say why they have none.
+func TestCostTextsOfARunThatKillsEveryNode(t *testing.T) {
+	s := results.Summary{Cost: results.Cost{NodesCPUNs: new(int64(1e9)), Roles: []results.RoleCost{{Role: results.RoleGenerator, Nodes: 1, CPUNsPerBatch: new(712e3)}}}}
+	texts := strings.Join(costTexts(s), "\n")
+	for _, want := range []string{"a batch in the harness     712 µs CPU (the whole process: generator, polls, profiles)", "a batch at the primary, backup: no data: counters begin anew with each process"} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("%q lacks %q", texts, want)
+		}
+	}
+	s.Cost.Roles = append(s.Cost.Roles, results.RoleCost{Role: results.RolePrimary}, results.RoleCost{Role: results.RoleBackup})
+	if texts := strings.Join(costTexts(s), "\n"); strings.Contains(texts, "no data") {
+		t.Errorf("nothing is missing in %q", texts)
 	}
 }

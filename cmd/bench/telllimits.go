@@ -24,7 +24,14 @@ func costTexts(s results.Summary) (texts []string) {
 		add(c.AllocationsPerBatch, 1, "%.1f allocations")
 		add(c.AllocatedBytesPerBatch, 1, "%.0f bytes allocated")
 		add(c.CopiedBytesPerBatch, 1, "%.0f copied")
-		texts = append(texts, fmt.Sprintf("a batch at the %-9s %s", c.Role, strings.Join(parts, ", ")))
+		if c.Role == results.RoleGenerator {
+			texts = append(texts, "a batch in the harness     "+strings.Join(parts, ", ")+" (the whole process: generator, polls, profiles)")
+			continue
+		}
+		texts = append(texts, fmt.Sprintf("a batch at the %-11s %s", c.Role, strings.Join(parts, ", ")))
+	}
+	if missing := s.Cost.Missing(); len(missing) > 0 && s.Cost.NodesCPUNs != nil {
+		texts = append(texts, fmt.Sprintf("a batch at the %s: no data: %s", strings.Join(missing, ", "), results.WhyNoRoleCost))
 	}
 	return texts
 }

@@ -2,7 +2,9 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
 
 	"rejoin/plots/axis"
 	"rejoin/results"
@@ -61,11 +63,15 @@ func shareText(v *float64, unit string) string {
 
 // rolesTable is what a batch cost in each role.
 func rolesTable(s *results.Summary) table {
-	t := table{ID: "roles", Caption: "What a batch cost in the measured phase, by the nodes' own counters and the kernel's; the generator's over the whole load.",
+	t := table{ID: "roles", Caption: "What a batch cost. Of nodes in the measured phase, by their own counters and the kernel's; of the harness over the whole load: the CPU time " +
+		"of its process, in which generator, polls and the pulling of profiles are one.",
 		Columns: append(words("role"), numbers("processes", "CPU time", "batches a sync", "reads and writes", "allocations", "bytes allocated", "bytes copied")...)}
 	if s == nil || len(s.Cost.Roles) == 0 {
 		t.Empty = noData
 		return t
+	}
+	if missing := s.Cost.Missing(); len(missing) > 0 && s.Cost.NodesCPUNs != nil {
+		t.Caption += fmt.Sprintf(" Not in the table: %s, because %s.", strings.Join(missing, " and "), results.WhyNoRoleCost)
 	}
 	number := func(v *float64) string {
 		if v == nil {
@@ -73,7 +79,12 @@ func rolesTable(s *results.Summary) table {
 		}
 		return axis.NumberText(*v)
 	}
+	const notApplicable = "does not apply"
 	for _, c := range s.Cost.Roles {
+		if c.Role == results.RoleGenerator {
+			t.add("harness", axis.CountText(int64(c.Nodes)), shareText(c.CPUNsPerBatch, "ns"), notApplicable, notApplicable, notApplicable, notApplicable, notApplicable)
+			continue
+		}
 		t.add(c.Role, axis.CountText(int64(c.Nodes)), shareText(c.CPUNsPerBatch, "ns"), number(c.BatchesPerSync), number(c.CallsPerBatch), number(c.AllocationsPerBatch),
 			number(c.AllocatedBytesPerBatch), number(c.CopiedBytesPerBatch))
 	}
