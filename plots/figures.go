@@ -26,6 +26,8 @@ type Figures struct {
 	Percentiles []Distribution
 	Throughput  []RatePoint
 	Lag         []LagSeries
+	// LagFloorOps is the lag that is none, see results.LagFloorOps; 0: not known.
+	LagFloorOps int64
 	Recovery    []Recovery
 }
 

@@ -251,7 +251,7 @@ func TestRecoveryAxisHasRoomForTheText(t *testing.T) {
 
 func TestLagRunsKeepMaximaAndGaps(t *testing.T) {
 	nan := math.NaN()
-	runs := lagRuns([]LagPoint{{0, 1}, {5, 900}, {9, 2}, {10, nan}, {19, nan}, {20, nan}, {25, 3}, {26, -4}, {30, math.Inf(1)}}, 10)
+	runs := lagRuns([]LagPoint{{0, 1}, {5, 900}, {9, 2}, {10, nan}, {19, nan}, {20, nan}, {25, 3}, {26, -4}, {30, math.Inf(1)}}, 10, func(ops float64) float64 { return ops })
 	if len(runs) != 2 || len(runs[0]) != 1 || runs[0][0].y != 900 || len(runs[1]) != 1 || runs[1][0].y != 3 {
 		t.Errorf("runs %+v", runs)
 	}

@@ -34,6 +34,7 @@ func FromRun(f results.Folder) (Figures, error) {
 	out.Spans = spansOf(&timeline, activities, out.EndNs)
 	out.Downs = downsOf(&timeline, out.EndNs)
 	out.Throughput = ratePoints(rates, &timeline)
+	out.LagFloorOps = lagFloor(rates)
 	if setErr == nil {
 		out.Percentiles = Distributions(set)
 	}
@@ -44,6 +45,18 @@ func FromRun(f results.Folder) (Figures, error) {
 		addGaps(out.Recovery, summary.Kills)
 	}
 	return out, errors.Join(runErr, eventErr, lagErr, rateErr, setErr, latencyErr)
+}
+
+// lagFloor is by the second in which most was offered; 0 where nothing was.
+func lagFloor(rates []results.Rate) int64 {
+	most := int64(0)
+	for _, r := range rates {
+		most = max(most, r.OfferedBatches)
+	}
+	if most == 0 {
+		return 0
+	}
+	return results.LagFloorOps(float64(most))
 }
 
 func caption(r results.Run) string {

@@ -17,7 +17,21 @@ import (
 const outageNote = "Bars above: node down. The outage phase of the tables is from a kill to the first acknowledgement (primary) or to the restart (backup)."
 
 // lagNote says how much of a lag is none.
-const lagNote = "Bars above: node down. Nodes are polled each 20 ms, each by itself: what is committed between two polls, a few ops, is no lag."
+func (f *Figures) lagNote() string {
+	const polled = "Nodes are polled each 20 ms, each by itself: "
+	if f.LagFloorOps == 0 {
+		return polled + "what is committed between two polls, a few ops, is no lag."
+	}
+	return fmt.Sprintf("%sup to %d ops are committed between two polls. So much is no lag, and drawn as 0.", polled, f.LagFloorOps)
+}
+
+// lagOps is a lag as it is drawn.
+func (f *Figures) lagOps(ops float64) float64 {
+	if ops <= float64(f.LagFloorOps) {
+		return 0
+	}
+	return ops
+}
 
 // timePanel returns a panel over run time with marks behind what is added later; false if there is no time to show.
 func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
@@ -208,12 +222,17 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 	if s.note == "" {
 		s.height += noteRow
 	}
-	s.note = lagNote
+	s.note = f.lagNote()
 	p.Y.Min, p.Y.Max, p.Y.Scale, p.Y.Tick.Marker = 0, axis.Ceil125(max(top, 10)), axis.ZeroLog{}, ticker(axis.ZeroLogTicks)
+	if f.LagFloorOps > 1 {
+		floor := lagFloorBand{float64(f.LagFloorOps)}
+		p.Add(floor)
+		s.legend = append(s.legend, legendEntry{text: fmt.Sprintf("no lag (up to %d ops)", f.LagFloorOps), thumb: floor.thumb})
+	}
 	for _, series := range f.Lag {
 		look := lookOf(series.Node)
 		style := stroke(look.color, 1.5, look.dashes)
-		runs := lagRuns(series.Points, bin)
+		runs := lagRuns(series.Points, bin, f.lagOps)
 		text := series.Node
 		if len(runs) == 0 {
 			text = fmt.Sprintf("%s (no data)", series.Node)
@@ -225,6 +244,19 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 	return s
 }
 
+// lagFloorBand is the part of a lag axis in which nothing is drawn, because so much is no lag.
+type lagFloorBand struct{ ops float64 }
+
+func (b lagFloorBand) Plot(c draw.Canvas, p *plot.Plot) {
+	_, toY := p.Transforms(&c)
+	box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: toY(0)}, Max: vg.Point{X: c.Max.X, Y: toY(b.ops)}}
+	c.FillPolygon(lagFloorInk, corners(box))
+}
+
+func (b lagFloorBand) thumb(c *draw.Canvas) { c.FillPolygon(lagFloorInk, corners(c.Rectangle)) }
+
+var lagFloorInk = color.NRGBA{0x99, 0x99, 0x99, 60}
+
 // lagBins is about how many stretches a lag line has: polls 20 ms apart would be a black band.
 const lagBins = 300
 
@@ -234,12 +266,12 @@ func lagBinNs(endNs int64) int64 {
 }
 
 // lagRuns keeps the highest lag of each bin; a bin in which a node never answered is a gap.
-func lagRuns(points []LagPoint, binNs int64) [][]point {
+func lagRuns(points []LagPoint, binNs int64, drawn func(ops float64) float64) [][]point {
 	var pts []point
 	lastBin := int64(math.MinInt64)
 	for _, pt := range points {
 		bin := pt.TNs / binNs
-		lag := max(pt.LagOps, 0) // max keeps a NaN
+		lag := drawn(max(pt.LagOps, 0)) // max keeps a NaN
 		if math.IsInf(lag, 0) {
 			lag = math.NaN()
 		}

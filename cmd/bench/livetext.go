@@ -17,7 +17,7 @@ func (v *liveView) textLine() string {
 		}
 	}
 	for _, n := range v.Nodes {
-		parts = append(parts, n.short())
+		parts = append(parts, n.short(v.LagFloorOps))
 	}
 	if v.WaitingFor != "" {
 		parts = append(parts, v.WaitingFor)
@@ -40,13 +40,16 @@ func (v *liveView) stepText() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// short is a node within a line: n1 backup -1, n2 transferring 43%.
-func (n liveNode) short() string {
+// lags says whether a node is behind by more than what is committed between two polls.
+func (n liveNode) lags(floor int64) bool { return n.LagOps != nil && *n.LagOps > floor }
+
+// short is a node within a line: n1 backup -120, n2 transferring 43%.
+func (n liveNode) short(lagFloor int64) string {
 	if !n.Up {
 		return n.Node + " down"
 	}
 	text := n.Node + " " + n.Role
-	if n.LagOps != nil && *n.LagOps > 0 {
+	if n.lags(lagFloor) {
 		text += fmt.Sprintf(" -%d", *n.LagOps)
 	}
 	switch {
@@ -78,7 +81,7 @@ func (v *liveView) textBlock() []string {
 		lines = append(lines, fmt.Sprintf("  consumers: read %d batches   p50 %s   p99 %s from due", v.ReadBatches, nsText(v.ReadP50Ns), nsText(v.ReadP99Ns)))
 	}
 	for _, n := range v.Nodes {
-		lines = append(lines, "  "+n.row())
+		lines = append(lines, "  "+n.row(v.LagFloorOps))
 	}
 	if v.WaitingFor != "" {
 		lines = append(lines, "  waiting: "+v.WaitingFor)
@@ -101,7 +104,7 @@ func (n *liveNext) text() string {
 }
 
 // row is a node in a line of its own.
-func (n liveNode) row() string {
+func (n liveNode) row(lagFloor int64) string {
 	if !n.Up {
 		return n.Node + "  down"
 	}
@@ -120,7 +123,7 @@ func (n liveNode) row() string {
 		}
 		parts = append(parts, text)
 	}
-	if n.LagOps != nil && *n.LagOps > 0 {
+	if n.lags(lagFloor) {
 		parts = append(parts, counted(*n.LagOps, "op")+" behind")
 	}
 	return strings.TrimRight(strings.Join(parts, "  "), " ")

@@ -18,6 +18,7 @@ type liveView struct {
 	TotalS   float64 `json:"total_s"`   // of the same; 0 in other steps
 
 	BatchesPerS float64 `json:"batches_per_s"` // acknowledged in the last second
+	LagFloorOps int64   `json:"lag_floor_ops"` // a lag up to this is none: what is committed between two polls at that rate
 	P50Ns       *int64  `json:"p50_ns"`        // of those, from due; null without samples
 	P99Ns       *int64  `json:"p99_ns"`
 
@@ -165,6 +166,7 @@ func (s *liveSampler) second() {
 func (s *liveSampler) fill(v *liveView) {
 	l := s.last
 	v.BatchesPerS, v.P50Ns, v.P99Ns = s.rate, s.p50, s.p99
+	v.LagFloorOps = results.LagFloorOps(s.rate)
 	v.DueBatches, v.AckedBatches, v.UnknownBatches, v.FailedBatches, v.Tries = l.Due, l.Acked, l.Unknown, l.Failed, l.Tries
 	v.ReadBatches, v.ReadP50Ns, v.ReadP99Ns = l.Read, s.readP50, s.readP99
 	v.WaitingBatches = max(l.Due-l.Acked-l.Unknown-l.Failed, 0)

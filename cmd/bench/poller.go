@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	pollInterval = 20 * time.Millisecond
+	pollInterval = results.PollInterval
 	pollTimeout  = 250 * time.Millisecond // a stopped node accepts and never answers
 	rssInterval  = time.Second
 )

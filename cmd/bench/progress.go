@@ -185,7 +185,7 @@ func (r *session) showLoad(ctx context.Context, live *loadgen.Live) {
 
 // newView is a view of the nodes in one step of the run.
 func (r *session) newView(step string) *liveView {
-	v := &liveView{Step: step, Run: r.folder.Name(), Scenario: r.scenario.Name, Target: r.scenario.Target, Nodes: []liveNode{}, Faults: []string{}}
+	v := &liveView{Step: step, Run: r.folder.Name(), Scenario: r.scenario.Name, Target: r.scenario.Target, LagFloorOps: results.LagFloorOps(0), Nodes: []liveNode{}, Faults: []string{}}
 	if r.transfers == nil {
 		frame := 0.0
 		if r.scenario.kind().own && r.scenario.payloadBytesMost() == r.scenario.PayloadBytes {

@@ -94,10 +94,10 @@ func (s *screen) text() string {
 }
 
 func sampleView() *liveView {
-	return &liveView{Step: stepLoad, Run: "run", Scenario: "quick", Target: "builtin", ElapsedS: 12, TotalS: 64, BatchesPerS: 300,
+	return &liveView{Step: stepLoad, Run: "run", Scenario: "quick", Target: "builtin", ElapsedS: 12, TotalS: 64, BatchesPerS: 300, LagFloorOps: 7,
 		P50Ns: new(int64(1_200_000)), P99Ns: new(int64(2_900_000)), WaitingBatches: 4, AckedBatches: 3596, DueBatches: 3600,
 		Nodes: []liveNode{
-			{Node: "n0", Up: true, Role: results.RolePrimary, State: "normal", LagOps: new(int64(0))},
+			{Node: "n0", Up: true, Role: results.RolePrimary, State: "normal", LagOps: new(int64(7))}, // what is committed between two polls is no lag
 			{Node: "n1", Up: true, Role: results.RoleBackup, State: stateTransferring, LagOps: new(int64(1500)),
 				Transfer: &liveTransfer{Kind: stateTransferring, DoneOps: 2100, TotalOps: 3600, Percent: 58.3, OpsPerS: 900, BytesPerS: 25 << 20}},
 			{Node: "n2"},

@@ -152,7 +152,7 @@ func throughputPanel(f *plots.Figures) panel {
 func lagPanel(f *plots.Figures) panel {
 	fineNs, wideNs := lagBin(f.EndNs, lagBins), lagBin(f.EndNs, lagBinsWide)
 	p := panel{ID: "lag", Title: "Lag behind the highest commit (ops)", Note: fmt.Sprintf("highest in each %s, and in each %s when zoomed in; log scale above 1; a gap means no answer%s",
-		axis.DurationText(float64(wideNs)), axis.DurationText(float64(fineNs)), betweenPolls(f.Throughput))}
+		axis.DurationText(float64(wideNs)), axis.DurationText(float64(fineNs)), lagFloorText(f))}
 	top, any := 0.0, false
 	for _, node := range f.Lag {
 		for _, pt := range node.Points {
@@ -169,31 +169,24 @@ func lagPanel(f *plots.Figures) panel {
 	place := zeroLogScale(top)
 	p.YTicks = place.yTicks(axis.ZeroLogTicks(0, top))
 	for _, node := range f.Lag {
-		s := series{ID: "lag-" + node.Node, Label: node.Node, Look: nodeLook(node.Node), Unit: "ops", Data: lagData(node.Points, fineNs)}
-		s.Path, s.Fine = stepPath(lagData(node.Points, wideNs), place, true), stepPath(s.Data, place, true)
+		s := series{ID: "lag-" + node.Node, Label: node.Node, Look: nodeLook(node.Node), Unit: "ops", Data: lagData(node.Points, fineNs, f.LagFloorOps)}
+		s.Path, s.Fine = stepPath(lagData(node.Points, wideNs, f.LagFloorOps), place, true), stepPath(s.Data, place, true)
 		p.Series = append(p.Series, s)
 	}
 	return p
 }
 
-// betweenPolls says how much of a lag is none: nodes are asked one after the other, and the highest commit is one that another node has shown
-// since.
-func betweenPolls(rates []plots.RatePoint) string {
-	offered, seconds := 0.0, 0.0
-	for _, r := range rates {
-		if finite(r.OfferedPerS) && r.OfferedPerS > 0 {
-			offered, seconds = offered+r.OfferedPerS, seconds+1
-		}
-	}
-	if seconds == 0 {
+// lagFloorText says how much of a lag is none.
+func lagFloorText(f *plots.Figures) string {
+	if f.LagFloorOps == 0 {
 		return ""
 	}
-	ops := int64(math.Ceil(offered / seconds * pollInterval.Seconds()))
-	return fmt.Sprintf("; nodes are not polled at one moment but each %s by itself, and up to %s are committed meanwhile: so much is no lag", axis.DurationText(float64(pollInterval)), counted(ops, "op"))
+	return fmt.Sprintf("; nodes are not polled at one moment but each %s by itself, and up to %s are committed meanwhile: so much is no lag, and drawn as 0",
+		axis.DurationText(float64(pollInterval)), counted(f.LagFloorOps, "op"))
 }
 
 // pollInterval is that of the harness.
-const pollInterval = 20 * time.Millisecond
+const pollInterval = results.PollInterval
 
 // lagBin is a round stretch of time, no shorter than a poll.
 func lagBin(endNs int64, bins int64) int64 {
@@ -201,20 +194,24 @@ func lagBin(endNs int64, bins int64) int64 {
 }
 
 // lagData keeps the highest lag of each bin; a bin in which a node never answered is a gap.
-func lagData(points []plots.LagPoint, binNs int64) [][3]float64 {
+func lagData(points []plots.LagPoint, binNs, floorOps int64) [][3]float64 {
 	var out [][3]float64
 	last := int64(math.MinInt64)
 	for _, pt := range points {
 		if !finite(pt.LagOps) {
 			continue
 		}
+		lag := max(pt.LagOps, 0)
+		if lag <= float64(floorOps) {
+			lag = 0
+		}
 		bin := pt.TNs / binNs
 		if n := len(out); bin == last {
-			out[n-1][2] = max(out[n-1][2], pt.LagOps)
+			out[n-1][2] = max(out[n-1][2], lag)
 			continue
 		}
 		last = bin
-		out = append(out, [3]float64{msOf(bin * binNs), msOf((bin + 1) * binNs), max(pt.LagOps, 0)})
+		out = append(out, [3]float64{msOf(bin * binNs), msOf((bin + 1) * binNs), lag})
 	}
 	return merged(out)
 }

@@ -26,14 +26,22 @@ func TestDisagreementsInWords(t *testing.T) {
 	}
 }
 
-// TestLagSaysWhatIsNone: at 300 batches a second six are committed between two polls.
+// TestLagSaysWhatIsNone: how much is committed between two polls, where that is known.
 func TestLagSaysWhatIsNone(t *testing.T) {
-	f := plots.Figures{EndNs: 10e9, Throughput: []plots.RatePoint{{OfferedPerS: 300}, {OfferedPerS: 310}, {OfferedPerS: 0}}}
-	if got := lagPanel(&f).Note; !strings.HasSuffix(got, "each 20 ms by itself, and up to 7 ops are committed meanwhile: so much is no lag") {
+	f := plots.Figures{EndNs: 10e9, LagFloorOps: 7}
+	if got := lagPanel(&f).Note; !strings.HasSuffix(got, "each 20 ms by itself, and up to 7 ops are committed meanwhile: so much is no lag, and drawn as 0") {
 		t.Errorf("the note is %q", got)
 	}
-	f.Throughput = nil
+	f.LagFloorOps = 0
 	if got := lagPanel(&f).Note; !strings.HasSuffix(got, "a gap means no answer") {
 		t.Errorf("without rates the note is %q", got)
+	}
+}
+
+// TestLagPanelHasAFloor: what is committed between two polls is not drawn as a lag.
+func TestLagPanelHasAFloor(t *testing.T) {
+	got := lagData([]plots.LagPoint{{TNs: 0, LagOps: 7}, {TNs: 1e7, LagOps: 3}, {TNs: 2e7, LagOps: 8}}, 1e7, 7)
+	if len(got) != 2 || got[0][2] != 0 || got[1][2] != 8 {
+		t.Errorf("%v", got)
 	}
 }

@@ -49,7 +49,7 @@ function cell(row, text, kind) {
   row.append(e);
 }
 
-function nodeRow(n) {
+function nodeRow(n, lagFloor) {
   const row = document.createElement("tr");
   cell(row, n.node);
   if (!n.up) {
@@ -57,7 +57,7 @@ function nodeRow(n) {
     return row;
   }
   cell(row, (n.role || "no role") + (n.state && n.state !== "normal" ? " (" + n.state + ")" : ""));
-  cell(row, n.lag_ops === null ? "–" : n.lag_ops + " ops");
+  cell(row, n.lag_ops === null ? "–" : (n.lag_ops > lagFloor ? n.lag_ops : 0) + " ops");
   const t = n.transfer;
   cell(row, t ? t.percent.toFixed(0) + " % of " + t.total_ops + " ops, " + t.ops_per_s.toFixed(0) + " ops/s" +
     (t.bytes_per_s ? ", " + (t.bytes_per_s / 1048576).toFixed(1) + " MiB/s" : "") : "");
@@ -81,7 +81,7 @@ function progress(v) {
   } else if (v.waiting_for) {
     say("next", "waiting: " + v.waiting_for);
   }
-  at("nodes").replaceChildren(...v.nodes.map(nodeRow));
+  at("nodes").replaceChildren(...v.nodes.map((n) => nodeRow(n, v.lag_floor_ops)));
   remember(v);
 }
 
