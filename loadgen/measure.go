@@ -260,6 +260,15 @@ func (a Acks) FirstAfter(ns int64) (int64, bool) {
 	return a.atNs[i], true
 }
 
+// LastBefore is the last acknowledgement before a time; false if there was none.
+func (a Acks) LastBefore(ns int64) (int64, bool) {
+	i, _ := slices.BinarySearch(a.atNs, ns)
+	if i == 0 {
+		return 0, false
+	}
+	return a.atNs[i-1], true
+}
+
 // Before counts the acknowledgements before a time.
 func (a Acks) Before(ns int64) int {
 	i, _ := slices.BinarySearch(a.atNs, ns)

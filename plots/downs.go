@@ -47,7 +47,7 @@ func (m *marks) drawDowns(s *sheet, c draw.Canvas) vg.Length {
 	height := m.downsHeight()
 	for _, k := range m.kills { // the line that joins a kill's label with the panel
 		if x := toX(axis.Seconds(k.AtNs)); data.ContainsX(x) {
-			c.StrokeLine2(killStyle(), x, c.Max.Y-height, x, c.Max.Y)
+			c.StrokeLine2(k.style(), x, c.Max.Y-height, x, c.Max.Y)
 		}
 	}
 	name := s.ink.text(9, ink90, draw.XRight, draw.YCenter)
@@ -135,7 +135,7 @@ func (m *marks) downLegend() []legendEntry {
 	for _, kind := range []struct {
 		stopped bool
 		text    string
-	}{{false, "node down (kill to restart)"}, {true, "node stopped (SIGSTOP to SIGCONT)"}} {
+	}{{false, "node down (to its restart)"}, {true, "node stopped (SIGSTOP to SIGCONT)"}} {
 		if slices.ContainsFunc(m.downs, func(d DownMark) bool { return d.Stopped == kind.stopped }) {
 			entries = append(entries, legendEntry{text: kind.text, thumb: func(c *draw.Canvas) {
 				r := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: c.Center().Y - downThick/2}, Max: vg.Point{X: c.Max.X, Y: c.Center().Y + downThick/2}}

@@ -91,14 +91,14 @@ func nastyFigures() map[string]Figures {
 	crowded := constant
 	crowded.Kills, crowded.Recovery, crowded.Downs = nil, nil, nil
 	for i := range int64(300) {
-		crowded.Kills = append(crowded.Kills, KillMark{i * sec / 30, "n0", "primary"})
+		crowded.Kills = append(crowded.Kills, KillMark{AtNs: i * sec / 30, Node: "n0", Role: "primary"})
 		crowded.Downs = append(crowded.Downs, DownMark{Node: results.NodeName(int(i % 12)), FromNs: i * sec / 30, ToNs: (i + 5) * sec / 30, Stopped: i%2 == 0})
 		crowded.Recovery = append(crowded.Recovery, Recovery{Node: "n0", AtNs: i, DownNs: 1})
 	}
 	mixed := constant
 	mixed.Latency = []LatencySeries{{Label: "p50", Steps: []LatencyStep{{0, sec, 0}, {sec, 2 * sec, 1e6}, {2 * sec, 3 * sec, nan}, {3 * sec, 4 * sec, inf}, {4 * sec, 5 * sec, -1}}}}
 	outside := constant
-	outside.Kills = []KillMark{{-5, "n0", ""}, {math.MaxInt64, "n1", "backup"}}
+	outside.Kills = []KillMark{{AtNs: -5, Node: "n0"}, {AtNs: math.MaxInt64, Node: "n1", Role: "backup"}}
 	outside.Downs = []DownMark{{Node: "n0", FromNs: math.MinInt64, ToNs: math.MaxInt64}, {Node: "", FromNs: 9 * sec, ToNs: 3 * sec}, {Node: "n1", FromNs: 20 * sec, ToNs: 30 * sec}}
 	outside.Spans = []SpanMark{{SpanOutage, math.MinInt64, math.MaxInt64}, {SpanRepair, 9 * sec, 3 * sec}, {SpanTransfer, 20 * sec, 30 * sec}}
 	return map[string]Figures{
@@ -143,7 +143,7 @@ func TestHostileNames(t *testing.T) {
 	const evil = `</text><script>alert("x")</script>&<img onerror='y'>` + "\x00\x1b[31m\n]]>"
 	f := nastyFigures()["constant"]
 	f.Caption = `p99 < 5 ms & "x" ` + evil
-	f.Kills = []KillMark{{sec, evil, evil}}
+	f.Kills = []KillMark{{AtNs: sec, Node: evil, Role: evil}}
 	f.Downs = []DownMark{{Node: evil, FromNs: sec, ToNs: 2 * sec}}
 	f.Latency[0].Label, f.Percentiles[0].Label, f.Lag[0].Node, f.Recovery[0].Node = evil, evil, evil, evil
 	dir := t.TempDir()

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"rejoin/results"
 )
 
 // Figures is everything that is drawn of one run. Empty parts give "no data" panels.
@@ -36,6 +38,7 @@ type KillMark struct {
 	AtNs int64
 	Node string
 	Role string
+	How  results.HowEnded
 }
 
 // SpanKind says what a shaded stretch means.
@@ -51,7 +54,7 @@ const (
 )
 
 func (k SpanKind) legend() string {
-	return [spanKinds]string{"no acknowledgements after a kill", "repair", "transfer"}[k]
+	return [spanKinds]string{"no acknowledgements after a fault", "repair", "transfer"}[k]
 }
 
 // SpanMark is a shaded stretch of time.
@@ -66,7 +69,7 @@ type DownMark struct {
 	FromNs, ToNs int64
 	// Open says that it did not end; ToNs is then where the axis ends.
 	Open bool
-	// Stopped says SIGSTOP to SIGCONT, not kill to restart.
+	// Stopped says SIGSTOP to SIGCONT, not the end of a process to the next one.
 	Stopped bool
 	// BeforeLoad says that it began before the first batch was due.
 	BeforeLoad bool
@@ -131,6 +134,7 @@ type LagPoint struct {
 type Recovery struct {
 	Node string
 	Role string
+	How  results.HowEnded
 	AtNs int64
 	// BeforeLoad says that the node was killed before the first batch was due.
 	BeforeLoad bool

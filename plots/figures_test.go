@@ -20,7 +20,7 @@ func TestFromRunNumbers(t *testing.T) {
 	if f.EndNs != 73_980*ms+200_000 || f.WarmupEndNs != 5*sec || f.LoadStopNs != 70*sec {
 		t.Errorf("axis to %d, warm-up to %d, load to %d", f.EndNs, f.WarmupEndNs, f.LoadStopNs)
 	}
-	if want := (KillMark{30 * sec, "n0", "primary"}); len(f.Kills) != 3 || f.Kills[1] != want {
+	if want := (KillMark{AtNs: 30 * sec, Node: "n0", Role: "primary", How: results.Killed}); len(f.Kills) != 3 || f.Kills[1] != want {
 		t.Errorf("kills %+v", f.Kills)
 	}
 	wantSpans := []SpanMark{

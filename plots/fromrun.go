@@ -29,7 +29,7 @@ func FromRun(f results.Folder) (Figures, error) {
 		out.LoadStopNs = *timeline.LoadStopNs
 	}
 	for _, k := range timeline.Kills {
-		out.Kills = append(out.Kills, KillMark{AtNs: k.AtNs, Node: k.Node, Role: k.Role})
+		out.Kills = append(out.Kills, KillMark{AtNs: k.AtNs, Node: k.Node, Role: k.Role, How: k.How})
 	}
 	out.Spans = spansOf(&timeline, activities, out.EndNs)
 	out.Downs = downsOf(&timeline, out.EndNs)

@@ -3,12 +3,14 @@ package plots
 import (
 	"fmt"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"rejoin/plots/axis"
+	"rejoin/results"
 )
 
 // marks draws what happened, behind the data of a time axis: shaded spans, kills, the bounds of the measured load.
@@ -38,8 +40,16 @@ const (
 	spanWidthMin = vg.Length(1.5)
 )
 
-// killStyle is the line of a kill.
+// killStyle is the line of a SIGKILL, termStyle that of a SIGTERM.
 func killStyle() draw.LineStyle { return stroke(ink90, 1.1, dotted) }
+func termStyle() draw.LineStyle { return stroke(ink60, 1.1, dashed) }
+
+func (k KillMark) style() draw.LineStyle {
+	if k.How == results.Restarted {
+		return termStyle()
+	}
+	return killStyle()
+}
 
 // boundStyle is the line of the warm-up's end and the load's stop.
 func boundStyle() draw.LineStyle { return stroke(ink60, 0.8, dashDot) }
@@ -61,7 +71,7 @@ func (m *marks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for _, k := range m.kills {
 		if x := toX(axis.Seconds(k.AtNs)); c.ContainsX(x) {
-			c.StrokeLine2(killStyle(), x, c.Min.Y, x, c.Max.Y)
+			c.StrokeLine2(k.style(), x, c.Min.Y, x, c.Max.Y)
 		}
 	}
 }
@@ -98,8 +108,10 @@ func (m *marks) legend() []legendEntry {
 		}
 	}
 	entries = append(entries, m.downLegend()...)
-	if len(m.kills) > 0 {
-		entries = append(entries, legendEntry{"SIGKILL", uprightThumb(killStyle()), true})
+	for _, how := range []results.HowEnded{results.Killed, results.Restarted} {
+		if i := slices.IndexFunc(m.kills, func(k KillMark) bool { return k.How.Signal() == how.Signal() }); i >= 0 {
+			entries = append(entries, legendEntry{how.Signal(), uprightThumb(m.kills[i].style()), true})
+		}
 	}
 	if len(m.boundsNs) > 0 {
 		entries = append(entries, legendEntry{"warm-up end, load stop", uprightThumb(boundStyle()), true})
@@ -118,9 +130,9 @@ const (
 
 func (k KillMark) text() string {
 	if k.Role == "" {
-		return label(k.Node) + " killed"
+		return label(k.Node) + " " + string(k.How.Word())
 	}
-	return fmt.Sprintf("%s killed (%s)", label(k.Node), label(k.Role))
+	return fmt.Sprintf("%s %s (%s)", label(k.Node), k.How.Word(), label(k.Role))
 }
 
 // drawLabels writes the kills' labels above the panel, in as few rows as keep them apart, and returns the height it took. Labels that would need
@@ -130,7 +142,7 @@ func (m *marks) drawLabels(s *sheet, c draw.Canvas) vg.Length {
 	data := s.panel.DataCanvas(c)
 	toX, _ := s.panel.Transforms(&data)
 	type placed struct {
-		text  string
+		mark  KillMark
 		x, at vg.Length // centre of the text, x of the kill
 		row   int
 	}
@@ -147,7 +159,7 @@ func (m *marks) drawLabels(s *sheet, c draw.Canvas) vg.Length {
 		for row := range killRowsMax {
 			if x-half >= ends[row] {
 				ends[row] = x + half
-				out = append(out, placed{k.text(), x, at, row})
+				out = append(out, placed{k, x, at, row})
 				rows = max(rows, row+1)
 				break
 			}
@@ -156,8 +168,8 @@ func (m *marks) drawLabels(s *sheet, c draw.Canvas) vg.Length {
 	bottom := c.Max.Y - vg.Length(rows)*killRow
 	for _, p := range out {
 		y := bottom + (vg.Length(p.row)+0.5)*killRow
-		c.StrokeLine2(killStyle(), p.at, bottom-2, p.at, y-killRow/2)
-		c.FillText(style, vg.Point{X: p.x, Y: y}, p.text)
+		c.StrokeLine2(p.mark.style(), p.at, bottom-2, p.at, y-killRow/2)
+		c.FillText(style, vg.Point{X: p.x, Y: y}, p.mark.text())
 	}
 	if rows == 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 func Recoveries(t results.Timeline, activities []results.Activity) []Recovery {
 	var out []Recovery
 	for i, k := range t.Kills {
-		r := Recovery{Node: k.Node, Role: k.Role, AtNs: k.AtNs, BeforeLoad: k.AtNs < t.LoadStartNs, DownNs: math.NaN()}
+		r := Recovery{Node: k.Node, Role: k.Role, How: k.How, AtNs: k.AtNs, BeforeLoad: k.AtNs < t.LoadStartNs, DownNs: math.NaN()}
 		if k.FirstAckNs != nil && !r.BeforeLoad { // before the load there was nothing to acknowledge
 			r.Bars = append(r.Bars, RecoveryBar{Kind: BarOutage, DurationNs: float64(*k.FirstAckNs - k.AtNs)})
 		}

@@ -31,7 +31,7 @@ func (f *Figures) recoverySheet(ink *ink) *sheet {
 		kills = kills[:recoveryKillsMax]
 	}
 	if len(kills) == 0 {
-		s.empty = "no data: no node was killed"
+		s.empty = "no data: no process of a node was ended"
 		return s
 	}
 	p := s.newPanel("duration (s)", "")
@@ -120,9 +120,9 @@ func killTitle(k Recovery) string {
 }
 
 func killNotes(k Recovery) []string {
-	notes := []string{"killed at " + axis.DurationText(float64(k.AtNs))}
+	notes := []string{string(k.How.Word()) + " at " + axis.DurationText(float64(k.AtNs))}
 	if k.BeforeLoad || k.AtNs < 0 {
-		notes[0] = "killed before the load"
+		notes[0] = string(k.How.Word()) + " before the load"
 	}
 	if axis.Finite(k.DownNs) && k.DownNs > 0 {
 		return append(notes, "down "+axis.DurationText(k.DownNs))

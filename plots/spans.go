@@ -8,14 +8,24 @@ import (
 	"rejoin/results"
 )
 
-// silenceMinNs is the shortest silence after the kill of a backup that is shaded: shorter ones are the usual time between two acknowledgements.
+// silenceMinNs is the shortest silence after a fault of a backup that is shaded: shorter ones are the usual time between two acknowledgements.
 const silenceMinNs = int64(100 * time.Millisecond)
 
-// spansOf shades the stretches without acknowledgements that begin with a kill, and repairs and transfers of any node.
+// spansOf shades the stretches without acknowledgements that a kill or a stop began, and repairs and transfers of any node.
 func spansOf(t *results.Timeline, activities []results.Activity, endNs int64) []SpanMark {
 	var spans []SpanMark
+	var faults []fault
 	for _, k := range t.Kills {
-		if s, ok := silenceOf(k, t, endNs); ok {
+		faults = append(faults, fault{k.Role, k.AtNs, k.SilentFromNs, k.FirstAckNs})
+	}
+	for _, s := range t.Stops {
+		if s.FirstAckNs == nil && (s.Role != results.RolePrimary || s.ResumeNs != nil) {
+			continue // records of older builds do not tell when acknowledgements went on
+		}
+		faults = append(faults, fault{s.Role, s.AtNs, s.SilentFromNs, s.FirstAckNs})
+	}
+	for _, f := range faults {
+		if s, ok := f.silence(t, endNs); ok {
 			spans = append(spans, s)
 		}
 	}
@@ -30,18 +40,28 @@ func spansOf(t *results.Timeline, activities []results.Activity, endNs int64) []
 	return spans
 }
 
-// silenceOf is from a kill to the first acknowledgement after it; without one it lasts as long as the load. A kill of a backup makes one only
-// if the cluster fell silent: usually acknowledgements go on.
-func silenceOf(k results.Kill, t *results.Timeline, endNs int64) (SpanMark, bool) {
-	from, to := max(k.AtNs, t.LoadStartNs), endNs
+// fault is what a kill and a stop have in common.
+type fault struct {
+	role                     string
+	atNs                     int64
+	silentFromNs, firstAckNs *int64
+}
+
+// silence is from a fault, or from the last answer that its node still gave, to the first acknowledgement after it; without one it lasts as long
+// as the load. A fault of a backup makes one only if the cluster fell silent: usually acknowledgements go on.
+func (f fault) silence(t *results.Timeline, endNs int64) (SpanMark, bool) {
+	from, to := max(f.atNs, t.LoadStartNs), endNs
+	if f.silentFromNs != nil {
+		from = max(from, *f.silentFromNs)
+	}
 	if t.LoadStopNs != nil {
 		to = min(to, *t.LoadStopNs)
 	}
-	if k.FirstAckNs != nil {
-		to = *k.FirstAckNs
+	if f.firstAckNs != nil {
+		to = *f.firstAckNs
 	}
 	shortest := silenceMinNs
-	if k.Role == results.RolePrimary && k.AtNs >= t.LoadStartNs {
+	if f.role == results.RolePrimary && f.atNs >= t.LoadStartNs {
 		shortest = 1
 	}
 	return SpanMark{SpanOutage, from, to}, to-from >= shortest

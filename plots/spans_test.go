@@ -22,13 +22,26 @@ func TestOnlySilenceIsShaded(t *testing.T) {
 		{"backup down for long", results.Kill{Role: results.RoleBackup, AtNs: sec, FirstAckNs: at(sec + 5*ms), RestartNs: at(30 * sec)}, SpanMark{}, false},
 		{"backup without which nothing goes on", results.Kill{Role: results.RoleBackup, AtNs: sec, FirstAckNs: at(3 * sec)}, SpanMark{SpanOutage, sec, 3 * sec}, true},
 		{"never again", results.Kill{Role: results.RolePrimary, AtNs: 50 * sec}, SpanMark{SpanOutage, 50 * sec, 60 * sec}, true},
+		{"primary that answered until it was gone", results.Kill{Role: results.RolePrimary, How: results.Restarted, AtNs: sec, SilentFromNs: at(sec + 100*ms), FirstAckNs: at(sec + 700*ms)},
+			SpanMark{SpanOutage, sec + 100*ms, sec + 700*ms}, true},
 		{"before the load", results.Kill{Role: results.RolePrimary, AtNs: -sec, FirstAckNs: at(2 * ms)}, SpanMark{}, false},
 		{"before the load, which could not begin", results.Kill{Role: results.RolePrimary, AtNs: -sec, FirstAckNs: at(sec)}, SpanMark{SpanOutage, 0, sec}, true},
 	} {
-		got, ok := silenceOf(c.kill, timeline, 70*sec)
+		got, ok := fault{c.kill.Role, c.kill.AtNs, c.kill.SilentFromNs, c.kill.FirstAckNs}.silence(timeline, 70*sec)
 		if ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %+v %v, want %+v %v", c.name, got, ok, c.want, c.ok)
 		}
+	}
+}
+
+// TestStopOfThePrimaryIsShaded: a stalled primary is an outage as much as a dead one.
+func TestStopOfThePrimaryIsShaded(t *testing.T) {
+	at := func(ns int64) *int64 { return &ns }
+	timeline := &results.Timeline{LoadStopNs: at(60 * sec), Stops: []results.Stop{
+		{Node: "n1", Role: results.RolePrimary, AtNs: 14 * sec, ResumeNs: at(16 * sec), FirstAckNs: at(15*sec + 500*ms)},
+		{Node: "n2", Role: results.RoleBackup, AtNs: 20 * sec, ResumeNs: at(22 * sec), FirstAckNs: at(20*sec + 3*ms)}}}
+	if got, want := spansOf(timeline, nil, 70*sec), []SpanMark{{SpanOutage, 14 * sec, 15*sec + 500*ms}}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

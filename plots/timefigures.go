@@ -14,7 +14,7 @@ import (
 )
 
 // outageNote keeps apart what tables call the outage phase and what is shaded.
-const outageNote = "Bars above: node down. The outage phase of the tables is from a kill to the first acknowledgement (primary) or to the restart (backup)."
+const outageNote = "Bars above: node away. The outage phase of the tables is from a kill or a stop to the first acknowledgement (primary) or to the node's return (backup)."
 
 // lagNote says how much of a lag is none.
 func (f *Figures) lagNote() string {
@@ -43,7 +43,7 @@ func (f *Figures) timePanel(s *sheet, yLabel string) (*plot.Plot, bool) {
 	p.X.Tick.Marker = ticker(axis.SecondTicks)
 	s.marks = f.marks()
 	s.height += s.marks.downsHeight() // the data keep their room
-	if len(f.Kills) > 0 {
+	if len(f.Kills)+len(f.Downs) > 0 {
 		s.note = outageNote
 		s.height += noteRow
 	}

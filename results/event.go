@@ -10,13 +10,13 @@ const (
 	KindLoadStart   Kind = "load_start"
 	KindLoadStop    Kind = "load_stop"
 	KindQuietEnd    Kind = "quiet_end"
-	KindKill        Kind = "kill" // signal sent; role is the one at that moment
+	KindKill        Kind = "kill" // signal sent, which one says signal; role is the one at that moment
 	KindExit        Kind = "exit" // wait(2) returned; wait_status says how it ended
 	KindRestart     Kind = "restart"
 	KindPortOpen    Kind = "port_open"
 	KindFirstAnswer Kind = "first_answer"
 	KindRoleKnown   Kind = "role_known"
-	KindFirstAck    Kind = "first_ack" // first acknowledgement after the kill named by node
+	KindFirstAck    Kind = "first_ack" // first acknowledgement after the kill, or the pause (signal SIGSTOP), named by node
 	KindCaughtUp    Kind = "caught_up"
 	KindPause       Kind = "pause"  // SIGSTOP
 	KindResume      Kind = "resume" // SIGCONT
@@ -58,6 +58,9 @@ const (
 // SourceHarness is the source of the harness's own events.
 const SourceHarness = "harness"
 
+// SignalStop is the signal of a pause, and of the first acknowledgement after one.
+const SignalStop = "SIGSTOP"
+
 // Roles of a node.
 const (
 	RolePrimary = "primary"
@@ -87,8 +90,10 @@ type Event struct {
 	Rounds *int64 `json:"rounds,omitempty"`
 	// DurationNs of an end event counts from its begin.
 	DurationNs *int64 `json:"duration_ns,omitempty"`
-	Reason     string `json:"reason,omitempty"`
-	Signal     string `json:"signal,omitempty"`
+	// SilentNs of a first_ack counts from the acknowledgement before it.
+	SilentNs *int64 `json:"silent_ns,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Signal   string `json:"signal,omitempty"`
 	// WaitStatus is the raw status of wait(2); Signal names what it says.
 	WaitStatus *int64 `json:"wait_status,omitempty"`
 	Pid        int    `json:"pid,omitempty"`

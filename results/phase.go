@@ -19,13 +19,17 @@ const (
 // Phases in the order in which tables and legends show them.
 func Phases() []Phase { return []Phase{Warmup, Steady, Outage, Catchup, Quiet} }
 
-// Kill is what a Timeline knows of one SIGKILL. All times are ns since run start; nil: did not happen (yet).
+// Kill is what a Timeline knows of one process that the run ended. All times are ns since run start; nil: did not happen (yet).
 type Kill struct {
 	Node string
 	Role string // RolePrimary or anything else, at the moment of the kill
+	How  HowEnded
 	AtNs int64
-	// FirstAckNs is the first acknowledgement, of any producer, after AtNs.
+	// FirstAckNs is the first acknowledgement, of any producer, that the ended process cannot have given.
 	FirstAckNs *int64
+	// SilentFromNs is the acknowledgement before FirstAckNs, where that came after AtNs: at a SIGTERM a node still answers what it has
+	// taken. Nil: there was none.
+	SilentFromNs *int64
 	// RestartNs is the start of the new process, CaughtUpNs when it had caught up.
 	RestartNs  *int64
 	CaughtUpNs *int64
@@ -38,12 +42,15 @@ type Stop struct {
 	AtNs int64
 	// ResumeNs is the SIGCONT, nil if none came before the node was killed or the run ended.
 	ResumeNs *int64
+	// FirstAckNs and SilentFromNs are as in Kill.
+	FirstAckNs, SilentFromNs *int64
 }
 
 // Timeline maps a time to its phase. Spans are half open, [from, to); one that never ended reaches to load stop.
 //
 //	warmup   before WarmupEndNs, whatever happens in it
-//	outage   from a kill to the first acknowledgement after it (primary) or to the restart (any other role)
+//	outage   from a kill to the first acknowledgement after it (primary) or to the restart (any other role); from a SIGSTOP to the first
+//	         acknowledgement after it (primary) or to the SIGCONT (any other role)
 //	catchup  from a restart to caught up, where no outage lies
 //	quiet    from LoadStopNs on
 //	steady   the rest, also while a node is down and writes go on
@@ -54,7 +61,7 @@ type Timeline struct {
 	// LoadStopNs is nil while the load runs.
 	LoadStopNs *int64
 	Kills      []Kill
-	// Stops make no phase: a stopped process may come back at any moment.
+	// Stops have no catchup: a process that goes on has its memory, and nobody waits for it.
 	Stops []Stop
 }
 
@@ -73,6 +80,14 @@ func (k Kill) outage() Span {
 		return Span{Outage, k.AtNs, k.FirstAckNs}
 	}
 	return Span{Outage, k.AtNs, k.RestartNs}
+}
+
+// outageOf is as the outage of a kill. A process that is killed before it goes on is down from then on.
+func (t *Timeline) outageOf(s Stop) Span {
+	if s.Role == RolePrimary && s.FirstAckNs != nil { // records of older builds have none
+		return Span{Outage, s.AtNs, s.FirstAckNs}
+	}
+	return Span{Outage, s.AtNs, t.stopEndNs(s)}
 }
 
 // catchup is the span of the return; false if the node was not restarted.
@@ -100,6 +115,11 @@ func (t *Timeline) PhaseAt(dueNs int64) Phase {
 			phase = Catchup
 		}
 	}
+	for _, s := range t.Stops {
+		if t.outageOf(s).holds(dueNs) {
+			return Outage
+		}
+	}
 	return phase
 }
 
@@ -115,6 +135,12 @@ func (t *Timeline) Spans(endNs int64) []Span {
 			if at != nil {
 				cuts = append(cuts, *at)
 			}
+		}
+	}
+	for _, s := range t.Stops {
+		cuts = append(cuts, s.AtNs)
+		if end := t.outageOf(s).ToNs; end != nil {
+			cuts = append(cuts, *end)
 		}
 	}
 	slices.SortFunc(cuts, cmp.Compare[int64])

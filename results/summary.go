@@ -36,6 +36,8 @@ type Summary struct {
 
 	Replicas []ReplicaSummary `json:"replicas"`
 	Kills    []KillSummary    `json:"kills"`
+	// Stops are the SIGSTOPs.
+	Stops []StopSummary `json:"stops"`
 	// Consumers that read beside the load; none by default.
 	Consumers []ConsumerSummary `json:"consumers"`
 
@@ -110,11 +112,31 @@ type ReplicaSummary struct {
 	EndedFromOutside string `json:"ended_from_outside,omitempty"`
 }
 
-// KillSummary is one SIGKILL and the return after it.
-type KillSummary struct {
+// StopSummary is one SIGSTOP: a process that keeps its ports, accepts and never answers.
+type StopSummary struct {
 	Node string  `json:"node"`
-	Role string  `json:"role"` // primary, backup, unknown, at the moment of the kill
+	Role string  `json:"role"` // as in KillSummary
 	AtMs float64 `json:"at_ms"`
+	// StoppedMs is to the SIGCONT; null if none came.
+	StoppedMs *float64 `json:"stopped_ms"`
+	// FirstAckMs, GapWithoutAckMs and GapAtMs are as in KillSummary, with the SIGCONT in the place of the restart.
+	FirstAckMs      *float64 `json:"first_ack_ms"`
+	GapWithoutAckMs float64  `json:"gap_without_ack_ms"`
+	GapAtMs         *float64 `json:"gap_at_ms"`
+}
+
+// GapIsOwn is as that of KillSummary.
+func (s StopSummary) GapIsOwn() bool {
+	return KillSummary{AtMs: s.AtMs, FirstAckMs: s.FirstAckMs, GapAtMs: s.GapAtMs}.GapIsOwn()
+}
+
+// KillSummary is one process that the run ended, and the return after it.
+type KillSummary struct {
+	Node string `json:"node"`
+	Role string `json:"role"` // primary, backup, unknown, at the moment of the kill
+	// How is killed (SIGKILL), restarted (SIGTERM) or wiped (SIGKILL, and its directory was removed).
+	How  HowEnded `json:"how"`
+	AtMs float64  `json:"at_ms"`
 	// DownMs is from the kill to the start of the new process; null if it was not restarted.
 	DownMs *float64 `json:"down_ms"`
 	// GapWithoutAckMs is the longest time between two consecutive acknowledgements that touches [kill, restart + 5 s]. Always a number.
@@ -122,7 +144,8 @@ type KillSummary struct {
 	// GapAtMs is when that gap began, since run start: it may lie long after the kill and have another cause, see GapIsOwn. Null if no gap
 	// was measured.
 	GapAtMs *float64 `json:"gap_at_ms"`
-	// FirstAckMs is from the kill to the first acknowledgement after it.
+	// FirstAckMs is from the kill to the first acknowledgement after it: of a backup to any, otherwise to one that the ended process cannot
+	// have given. At a SIGTERM it may have given others until it was gone, so the longest gap may be shorter.
 	FirstAckMs    *float64 `json:"first_ack_ms"`
 	CaughtUpMs    *float64 `json:"caught_up_ms"`
 	Repairs       int64    `json:"repairs"`
@@ -143,6 +166,15 @@ type KillSummary struct {
 // it then began before the first acknowledgement after the kill.
 func (k KillSummary) GapIsOwn() bool {
 	return k.GapAtMs != nil && (k.FirstAckMs == nil || *k.GapAtMs < k.AtMs+*k.FirstAckMs)
+}
+
+// AckedBy says whose the first acknowledgement is where others may have come before it: a node that is asked to end answers until it is gone.
+// Empty: it is simply the first.
+func (k KillSummary) AckedBy() string {
+	if k.How == Restarted && k.Role != RoleBackup {
+		return " of its successor"
+	}
+	return ""
 }
 
 // Generator says whether the load generator itself can be believed.
@@ -191,6 +223,7 @@ func (f Folder) WriteSummary(s Summary) error {
 	orEmpty(&s.DivergedReplicas)
 	orEmpty(&s.Replicas)
 	orEmpty(&s.Kills)
+	orEmpty(&s.Stops)
 	orEmpty(&s.Consumers)
 	orEmpty(&s.Verification)
 	orEmpty(&s.Cost.Roles)

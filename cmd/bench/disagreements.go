@@ -89,11 +89,11 @@ func disagreementText(d results.Disagreement) string {
 	title := d.Title()
 	switch {
 	case d.Server == nil:
-		return fmt.Sprintf("%s told nothing of %q, from outside it was %s after the kill", d.Node, title, msText(d.Outside))
+		return fmt.Sprintf("%s told nothing of %q, from outside it was %s after its end", d.Node, title, msText(d.Outside))
 	case d.Outside == nil:
-		return fmt.Sprintf("%s told %q %s after its kill, from outside it was not seen", d.Node, title, msText(d.Server))
+		return fmt.Sprintf("%s told %q %s after its end, from outside it was not seen", d.Node, title, msText(d.Server))
 	}
-	return fmt.Sprintf("%s told %q %s after its kill, from outside it was %s after it", d.Node, title, msText(d.Server), msText(d.Outside))
+	return fmt.Sprintf("%s told %q %s after its end, from outside it was %s after it", d.Node, title, msText(d.Server), msText(d.Outside))
 }
 
 func countText(n *float64) string {

@@ -15,7 +15,7 @@ import (
 
 type exportCommand struct {
 	Of     string `arg:"" name:"run" help:"Run: folder, name, or latest; for table comparison a folder with comparison.json."`
-	Table  string `arg:"" optional:"" help:"metrics, latency, kills, replicas, rates, status, events or comparison." default:"metrics"`
+	Table  string `arg:"" optional:"" help:"metrics, latency, kills, stops, replicas, rates, status, events or comparison." default:"metrics"`
 	Format string `help:"csv, or json: a list of objects with the same names." default:"csv" placeholder:"FORMAT"`
 	Out    string `help:"File to write; - is the standard output." default:"-" short:"o" placeholder:"FILE"`
 }
@@ -27,7 +27,8 @@ empty in CSV and null in JSON, never 0. Every table and file is described in doc
 
   metrics      the numbers that bench compare compares, one line each
   latency      quantiles by phase, of due to acknowledged, sent to acknowledged, due to sent
-  kills        each SIGKILL and the return after it
+  kills        each process that the run ended, and the return after it
+  stops        each SIGSTOP
   replicas     each node at the end
   rates        batches of each second
   status       each poll of each node

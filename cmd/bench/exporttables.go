@@ -19,6 +19,7 @@ var exportTables = map[string]func(results.Folder) (exportTable, error){
 	"metrics":  metricsTable,
 	"latency":  latencyTable,
 	"kills":    summaryTable(func(s results.Summary) []results.KillSummary { return s.Kills }),
+	"stops":    summaryTable(func(s results.Summary) []results.StopSummary { return s.Stops }),
 	"replicas": summaryTable(func(s results.Summary) []results.ReplicaSummary { return s.Replicas }),
 	"rates":    func(f results.Folder) (exportTable, error) { return listTable(f.ReadRates()) },
 	"events":   func(f results.Folder) (exportTable, error) { return listTable(f.ReadEvents()) },

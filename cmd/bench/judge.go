@@ -26,7 +26,7 @@ func (r *session) judgeRun(s *results.Summary) {
 	judgeSurprises(j, r.system.surprises())
 	for _, k := range s.Kills {
 		if k.DownMs != nil && k.CaughtUpMs == nil && r.tellsProgress(k.Node) && !gone[k.Node] {
-			j.Stuck("%s, killed %s, never caught up after its restart", k.Node, atText(k.AtMs))
+			j.Stuck("%s, %s %s, never caught up after its restart", k.Node, k.How.Word(), atText(k.AtMs))
 		}
 	}
 	r.judgeOffer(s)
@@ -149,12 +149,12 @@ func (r *session) judgeKill(k results.KillSummary, d Demands) {
 	j := &r.judge
 	if k.Role == results.RolePrimary && k.AtMs >= 0 {
 		if d.PrimaryGapMax > 0 && r.withQuorumMs(k.GapAtMs, &k.GapWithoutAckMs) > ms(d.PrimaryGapMax) {
-			j.Missed("%.0f ms without an acknowledgement around the kill of the primary %s at %.1f s, the scenario allows %v",
-				k.GapWithoutAckMs, k.Node, k.AtMs/1e3, d.PrimaryGapMax)
+			j.Missed("%.0f ms without an acknowledgement around the %s of the primary %s at %.1f s, the scenario allows %v",
+				k.GapWithoutAckMs, k.How.Verb(), k.Node, k.AtMs/1e3, d.PrimaryGapMax)
 		}
 		if d.FirstAckMax > 0 && (k.FirstAckMs == nil || r.withQuorumMs(&k.AtMs, k.FirstAckMs) > ms(d.FirstAckMax)) {
-			j.Missed("the first acknowledgement after the kill of the primary %s at %.1f s came after %s, the scenario demands %v",
-				k.Node, k.AtMs/1e3, msText(k.FirstAckMs), d.FirstAckMax)
+			j.Missed("the first acknowledgement after the %s of the primary %s at %.1f s came after %s, the scenario demands %v",
+				k.How.Verb(), k.Node, k.AtMs/1e3, msText(k.FirstAckMs), d.FirstAckMax)
 		}
 	}
 	if d.CatchupMax > 0 && k.CaughtUpMs != nil && *k.CaughtUpMs > ms(d.CatchupMax) {

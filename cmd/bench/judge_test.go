@@ -162,9 +162,12 @@ func TestFirstAckOfABackup(t *testing.T) {
 	const unit = int64(time.Millisecond)
 	acks := loadgen.AcksAt([]int64{99 * unit, 103 * unit, 190 * unit, 193 * unit})
 	for role, want := range map[string]int64{results.RoleBackup: 103, results.RolePrimary: 190, results.RoleUnknown: 190} {
-		if got, ok := firstAckOf(acks, role, 100*unit); !ok || got != want*unit {
+		if got, ok := firstAckOf(acks, role, 100*unit, 100*unit); !ok || got != want*unit {
 			t.Errorf("%s: %d ms, want %d", role, got/unit, want)
 		}
+	}
+	if got, _ := firstAckOf(acks, results.RoleBackup, 100*unit, 180*unit); got != 103*unit {
+		t.Errorf("a backup that took 80 ms to go: %d ms, want 103", got/unit)
 	}
 }
 

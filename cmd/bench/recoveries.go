@@ -28,6 +28,9 @@ func (r *session) countRecoveries(s *results.Summary, events []results.Event, ti
 		}
 		s.Kills = append(s.Kills, kill)
 	}
+	for _, stop := range timeline.Stops {
+		s.Stops = append(s.Stops, stopSummary(stop, &timeline, ackNs, r.outcome.StopNs))
+	}
 	s.ViewChanges = r.viewChanges(events, seen.views)
 	if !r.tellsItself() && r.polled() {
 		s.Untold = []string{results.UntoldRepairs, results.UntoldTransfers}
@@ -49,19 +52,31 @@ func ackTimes(acks loadgen.Acks, loadStartNs int64) []int64 {
 // killSummary tells the kill-th kill of the timeline.
 func killSummary(t *results.Timeline, kill int, activities []results.Activity, ackNs []int64, loadStopNs int64) results.KillSummary {
 	k := t.Kills[kill]
-	out := results.KillSummary{Node: k.Node, Role: k.Role, AtMs: float64(k.AtNs) / 1e6, DownMs: between(&k.AtNs, k.RestartNs),
+	out := results.KillSummary{Node: k.Node, Role: k.Role, How: k.How.Word(), AtMs: float64(k.AtNs) / 1e6, DownMs: between(&k.AtNs, k.RestartNs),
 		FirstAckMs: between(&k.AtNs, k.FirstAckNs), CaughtUpMs: between(k.RestartNs, k.CaughtUpNs)}
-	inLoad := k
-	inLoad.AtNs = max(k.AtNs, t.LoadStartNs+1) // before it nobody asks for an acknowledgement
-	if inLoad.AtNs < loadStopNs {
-		gap := inLoad.LongestGap(ackNs, loadStopNs)
-		out.GapWithoutAckMs, out.GapAtMs = float64(gap.ToNs-gap.FromNs)/1e6, new(float64(gap.FromNs)/1e6)
-	}
+	out.GapWithoutAckMs, out.GapAtMs = gapAround(k, t, ackNs, loadStopNs)
 	own := t.ActivitiesOf(kill, activities)
 	repairs, transfers := results.TotalOf(results.Repair, own), results.TotalOf(results.Transfer, own)
 	out.Repairs, out.RepairOps, out.RepairBytes, out.RepairMs = repairs.Count, repairs.Ops, repairs.Bytes, msOf(repairs.DurationNs)
 	out.Transfers, out.TransferOps, out.TransferBytes, out.TransferMs = transfers.Count, transfers.Ops, transfers.Bytes, msOf(transfers.DurationNs)
 	return out
+}
+
+// stopSummary tells a stop of the timeline.
+func stopSummary(s results.Stop, t *results.Timeline, ackNs []int64, loadStopNs int64) results.StopSummary {
+	out := results.StopSummary{Node: s.Node, Role: s.Role, AtMs: float64(s.AtNs) / 1e6, StoppedMs: between(&s.AtNs, s.ResumeNs), FirstAckMs: between(&s.AtNs, s.FirstAckNs)}
+	out.GapWithoutAckMs, out.GapAtMs = gapAround(results.Kill{AtNs: s.AtNs, RestartNs: s.ResumeNs}, t, ackNs, loadStopNs)
+	return out
+}
+
+// gapAround is the longest time without an acknowledgement around a fault, and when it began; nil where the load was over.
+func gapAround(k results.Kill, t *results.Timeline, ackNs []int64, loadStopNs int64) (gapMs float64, atMs *float64) {
+	k.AtNs = max(k.AtNs, t.LoadStartNs+1) // before it nobody asks for an acknowledgement
+	if k.AtNs >= loadStopNs {
+		return 0, nil
+	}
+	gap := k.LongestGap(ackNs, loadStopNs)
+	return float64(gap.ToNs-gap.FromNs) / 1e6, new(float64(gap.FromNs) / 1e6)
 }
 
 func msOf(ns *int64) *float64 {

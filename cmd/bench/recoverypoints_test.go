@@ -163,9 +163,9 @@ func TestDisagreementsText(t *testing.T) {
 		d    results.Disagreement
 		want string
 	}{
-		{results.Disagreement{Node: "n0", What: "role_known", Server: new(10028.0), Outside: new(312.4)}, `n0 told "role known" 10028 ms after its kill, from outside it was 312 ms after it`},
-		{results.Disagreement{Node: "n1", What: "transfer_begin", Outside: new(140.0)}, `n1 told nothing of "transfer begins", from outside it was 140 ms after the kill`},
-		{results.Disagreement{Node: "n1", What: "transfer_begin", Server: new(140.0)}, `n1 told "transfer begins" 140 ms after its kill, from outside it was not seen`},
+		{results.Disagreement{Node: "n0", What: "role_known", Server: new(10028.0), Outside: new(312.4)}, `n0 told "role known" 10028 ms after its end, from outside it was 312 ms after it`},
+		{results.Disagreement{Node: "n1", What: "transfer_begin", Outside: new(140.0)}, `n1 told nothing of "transfer begins", from outside it was 140 ms after its end`},
+		{results.Disagreement{Node: "n1", What: "transfer_begin", Server: new(140.0)}, `n1 told "transfer begins" 140 ms after its end, from outside it was not seen`},
 		{results.Disagreement{Node: "n2", What: "returned_ops", Server: new(90.0), Outside: new(3050.0)}, "n2 told that it fetched 90 ops, from outside it lacked 3050"},
 		{results.Disagreement{What: "view_changes", Server: new(3.0), Outside: new(2.0)}, "the nodes told of 3 view changes, from outside 2 were seen"},
 	} {

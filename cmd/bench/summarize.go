@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"rejoin/loadgen"
@@ -136,31 +137,40 @@ func firstAckAfter(acks loadgen.Acks, exitNs int64) (int64, bool) {
 	return first, ok
 }
 
-// firstAckOf is the first acknowledgement after a node of that role was gone. Only a primary can have left answers under way.
-func firstAckOf(acks loadgen.Acks, role string, exitNs int64) (int64, bool) {
+// firstAckOf is the first acknowledgement after a fault that met a node of that role. A backup gives none, so the next one counts. Any other
+// may have left answers under way when it was gone, and at a SIGTERM it gives some until then.
+func firstAckOf(acks loadgen.Acks, role string, atNs, goneNs int64) (int64, bool) {
 	if role == results.RoleBackup {
-		return acks.FirstAfter(exitNs)
+		return acks.FirstAfter(atNs)
 	}
-	return firstAckAfter(acks, exitNs)
+	return firstAckAfter(acks, goneNs)
 }
 
-// addFirstAcks writes a first_ack event for each kill, now that the ledgers tell it exactly.
+// addFirstAcks writes a first_ack event for each kill and each stop, now that the ledgers tell it exactly.
 func (r *session) addFirstAcks(events []results.Event, acks loadgen.Acks) ([]results.Event, error) {
 	out, err := r.folder.AppendEvents()
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
+	stops := results.TimelineOf(events).Stops
 	for _, e := range events {
-		if e.Kind != results.KindKill {
-			continue
+		gone := e.TNs
+		switch {
+		case e.Kind == results.KindKill:
+			gone = exitAfter(events, e)
+		case e.Kind != results.KindPause || !slices.ContainsFunc(stops, func(s results.Stop) bool { return s.Node == e.Of() && s.AtNs == e.TNs }):
+			continue // also what the verifier stops
 		}
-		at, ok := firstAckOf(acks, e.Role, exitAfter(events, e))
+		at, ok := firstAckOf(acks, e.Role, e.TNs, gone)
 		if !ok {
 			continue
 		}
 		ack := results.Event{TNs: at, TMonoNs: r.run.StartMonoNs + at, Source: results.SourceHarness, Kind: results.KindFirstAck, Node: e.Node,
-			DurationNs: new(at - e.TNs)}
+			Signal: e.Signal, DurationNs: new(at - e.TNs)}
+		if before, ok := acks.LastBefore(at); ok {
+			ack.SilentNs = new(at - before)
+		}
 		if err := out.Write(ack); err != nil {
 			return nil, err
 		}

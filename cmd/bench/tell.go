@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rejoin/results"
@@ -16,7 +18,7 @@ func (r *session) tell(s results.Summary) {
 	p.line("")
 	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d", s.OfferedBatches, s.AckedBatches,
 		s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches)
-	p.line("in all, on every node: %s, %s", counted(s.ViewChanges, "view change"), movedText(s, s.Repairs, s.Transfers, "", ""))
+	p.line("in all, on every node: %s, %s", counted(s.ViewChanges, "view change"), movedText(s, s.Repairs, s.Transfers, apartText(s, repairsOf), apartText(s, transfersOf)))
 	for _, sentence := range latencyTexts(s) {
 		p.line("%s", sentence)
 	}
@@ -36,8 +38,8 @@ func (r *session) tell(s results.Summary) {
 		p.line("%s", sentence)
 	}
 	p.line("setting: %s", r.headerText())
-	for _, k := range s.Kills {
-		p.line("%s", killText(s, k))
+	for _, text := range faultTexts(s) {
+		p.line("%s", text)
 	}
 	for _, sentence := range r.profileTexts() {
 		p.line("%s", sentence)
@@ -97,21 +99,81 @@ func atText(atMs float64) string {
 	return fmt.Sprintf("at %.1f s", atMs/1e3)
 }
 
+func repairsOf(s results.Summary) (all, inReturns int64) {
+	for _, k := range s.Kills {
+		inReturns += k.Repairs
+	}
+	return s.Repairs, inReturns
+}
+
+func transfersOf(s results.Summary) (all, inReturns int64) {
+	for _, k := range s.Kills {
+		inReturns += k.Transfers
+	}
+	return s.Transfers, inReturns
+}
+
+// apartText says how many of a sum stand in no line of a kill: those of nodes that had caught up already, or had never been away.
+func apartText(s results.Summary, of func(results.Summary) (all, inReturns int64)) string {
+	all, inReturns := of(s)
+	if rest := all - inReturns; rest > 0 && len(s.Kills) > 0 {
+		return fmt.Sprintf(" (%d of them apart from the returns below)", rest)
+	}
+	return ""
+}
+
+// faultTexts are kills and stops in order of time.
+func faultTexts(s results.Summary) []string {
+	type line struct {
+		atMs float64
+		text string
+	}
+	var lines []line
+	for _, k := range s.Kills {
+		lines = append(lines, line{k.AtMs, killText(s, k)})
+	}
+	for _, stop := range s.Stops {
+		lines = append(lines, line{stop.AtMs, stopText(stop)})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.atMs, b.atMs) })
+	var texts []string
+	for _, l := range lines {
+		texts = append(texts, l.text)
+	}
+	return texts
+}
+
+// ackTexts say how long the producers had to wait around a fault.
+func ackTexts(whose string, atMs float64, firstAckMs *float64, gapMs float64, gapAtMs *float64) (parts []string) {
+	switch {
+	case firstAckMs == nil:
+		parts = append(parts, "no acknowledgement after it")
+	case atMs >= 0:
+		parts = append(parts, "first acknowledgement"+whose+" after "+msText(firstAckMs))
+	}
+	if gapAtMs != nil {
+		parts = append(parts, fmt.Sprintf("longest gap %.0f ms (at %.1f s)", gapMs, *gapAtMs/1e3))
+	}
+	return parts
+}
+
+// stopText is one stop and what it cost.
+func stopText(s results.StopSummary) string {
+	parts := []string{"stopped to the end"}
+	if s.StoppedMs != nil {
+		parts = []string{"stopped for " + msText(s.StoppedMs)}
+	}
+	parts = append(parts, ackTexts("", s.AtMs, s.FirstAckMs, s.GapWithoutAckMs, s.GapAtMs)...)
+	return fmt.Sprintf("stop %s (%s) %s: %s", s.Node, s.Role, atText(s.AtMs), strings.Join(parts, ", "))
+}
+
 // killText is one kill and what it cost.
 func killText(s results.Summary, k results.KillSummary) string {
 	parts := []string{"stayed down"}
 	if k.DownMs != nil {
 		parts = []string{"down " + msText(k.DownMs)}
 	}
-	switch {
-	case k.FirstAckMs == nil:
-		parts = append(parts, "no acknowledgement after it")
-	case k.AtMs >= 0:
-		parts = append(parts, "first acknowledgement after "+msText(k.FirstAckMs))
-	}
-	if k.GapAtMs != nil {
-		parts = append(parts, fmt.Sprintf("longest gap %.0f ms (at %.1f s)", k.GapWithoutAckMs, *k.GapAtMs/1e3))
-	}
+	parts = append(parts, ackTexts(k.AckedBy(), k.AtMs, k.FirstAckMs, k.GapWithoutAckMs, k.GapAtMs)...)
 	if k.DownMs != nil {
 		back := "never caught up"
 		if k.CaughtUpMs != nil {
@@ -120,7 +182,7 @@ func killText(s results.Summary, k results.KillSummary) string {
 		parts = append(parts, back, movedText(s, k.Repairs, k.Transfers, fmt.Sprintf(" (%s)", counted(k.RepairOps, "op")),
 			fmt.Sprintf(" (%s, %s)", counted(k.TransferOps, "op"), bytesText(&k.TransferBytes))))
 	}
-	return fmt.Sprintf("kill %s (%s) %s: %s", k.Node, k.Role, atText(k.AtMs), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s %s (%s) %s: %s", k.How.Verb(), k.Node, k.Role, atText(k.AtMs), strings.Join(parts, ", "))
 }
 
 // movedText is what was repaired and transferred, or that nobody tells.

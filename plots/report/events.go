@@ -50,8 +50,8 @@ func nodeOf(e results.Event) string {
 // eventTexts say the usual kinds for a person; others show by their name.
 var eventTexts = map[results.Kind]string{
 	results.KindRunStart: "run begins", results.KindWarmupEnd: "warm-up ends", results.KindLoadStart: "load begins", results.KindLoadStop: "load ends",
-	results.KindQuietEnd: "quiet phase ends", results.KindKill: "killed (SIGKILL)", results.KindExit: "exit seen", results.KindRestart: "started again",
-	results.KindPortOpen: "port open", results.KindFirstAnswer: "first answer", results.KindRoleKnown: "role known", results.KindFirstAck: "first acknowledgement after the kill",
+	results.KindQuietEnd: "quiet phase ends", results.KindKill: "killed", results.KindExit: "exit seen", results.KindRestart: "started again",
+	results.KindPortOpen: "port open", results.KindFirstAnswer: "first answer", results.KindRoleKnown: "role known", results.KindFirstAck: "first acknowledgement after it was killed", results.KindWipe: "data directory removed",
 	results.KindCaughtUp: "caught up", results.KindPause: "stopped (SIGSTOP)", results.KindResume: "continued (SIGCONT)", results.KindVerifyBegin: "verification begins",
 	results.KindVerifyEnd: "verification ends", results.KindRunEnd: "run ends", results.KindViewChangeBegin: "view change begins", results.KindViewChangeEnd: "view change ends",
 	results.KindRepairBegin: "repair begins", results.KindRepairEnd: "repair ends", results.KindTransferBegin: "transfer begins", results.KindTransferEnd: "transfer ends",
@@ -62,6 +62,19 @@ func eventText(e results.Event) string {
 	text := eventTexts[e.Kind]
 	if text == "" {
 		text = string(e.Kind)
+	}
+	signal := e.Signal
+	switch {
+	case e.Kind == results.KindKill && e.Signal == results.Restarted.Signal():
+		text, signal = "asked to end (SIGTERM)", ""
+	case e.Kind == results.KindKill && e.Signal == results.Killed.Signal():
+		text, signal = "killed (SIGKILL)", ""
+	case e.Kind == results.KindFirstAck && e.Signal == results.Restarted.Signal():
+		text, signal = "first acknowledgement after it was asked to end", ""
+	case e.Kind == results.KindFirstAck && e.Signal == results.SignalStop:
+		text, signal = "first acknowledgement after it was stopped", ""
+	case e.Kind == results.KindFirstAck, e.Kind == results.KindPause, e.Kind == results.KindResume: // said already
+		signal = ""
 	}
 	var facts []string
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
@@ -83,7 +96,7 @@ func eventText(e results.Event) string {
 	if e.Peer != "" {
 		add("with %s", e.Peer)
 	}
-	for _, s := range []string{e.Signal, e.Reason, e.Detail} {
+	for _, s := range []string{signal, e.Reason, e.Detail} {
 		if s != "" {
 			add("%s", s)
 		}

@@ -118,7 +118,9 @@ func (l *lane) addDown(s *source, d plots.DownMark) {
 		class, text = "is-stopped", "stopped"
 	}
 	text += " " + axis.DurationText(float64(d.ToNs-d.FromNs))
-	if d.Open {
+	if d.Open && d.Stopped {
+		text = "stopped to the end"
+	} else if d.Open {
 		text = "down to the end"
 	}
 	l.add(s, d.FromNs, d.ToNs, class, text, "")

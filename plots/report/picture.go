@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"rejoin/plots"
@@ -39,7 +41,7 @@ func pictureOf(s *source) stage {
 func linesOf(f *plots.Figures) []line {
 	var out []line
 	for _, k := range f.Kills {
-		out = append(out, line{msOf(k.AtNs), "kill", fmt.Sprintf("SIGKILL of %s (%s) at %s", k.Node, k.Role, atText(k.AtNs))})
+		out = append(out, line{msOf(k.AtNs), killClass(k.How), fmt.Sprintf("%s (%s) %s by %s, %s", k.Node, k.Role, k.How.Word(), k.How.Signal(), atText(k.AtNs))})
 	}
 	if f.WarmupEndNs > 0 {
 		out = append(out, line{msOf(f.WarmupEndNs), "border", "end of the warm-up"})
@@ -50,26 +52,40 @@ func linesOf(f *plots.Figures) []line {
 	return out
 }
 
+// killClass is the look of the line: a SIGTERM is no SIGKILL.
+func killClass(how results.HowEnded) string {
+	if how == results.Restarted {
+		return "term"
+	}
+	return "kill"
+}
+
 // jumpsMax bounds the row of buttons.
 const jumpsMax = 24
 
-// jumpsOf zooms to each kill: from a second before it until its node had caught up.
+// jumpsOf zooms to each kill, from a second before it until its node had caught up, and to each stop.
 func jumpsOf(t *results.Timeline, endMs float64) []jump {
 	var out []jump
-	for _, k := range t.Kills {
-		to := k.AtNs + int64(5*time.Second)
-		for _, at := range []*int64{k.FirstAckNs, k.RestartNs, k.CaughtUpNs} {
+	add := func(node, what string, atNs int64, until ...*int64) {
+		to := atNs + int64(5*time.Second)
+		for _, at := range until {
 			if at != nil {
 				to = max(to, *at+int64(time.Second))
 			}
 		}
-		from := max(msOf(k.AtNs-int64(time.Second)), 0)
-		if k.AtNs < 0 || from >= endMs || len(out) == jumpsMax {
-			continue
+		from := max(msOf(atNs-int64(time.Second)), 0)
+		if atNs >= 0 && from < endMs {
+			out = append(out, jump{from, min(msOf(to), endMs), fmt.Sprintf("%s %s at %.1f s", node, what, float64(atNs)/1e9)})
 		}
-		out = append(out, jump{from, min(msOf(to), endMs), fmt.Sprintf("%s killed at %.1f s", k.Node, float64(k.AtNs)/1e9)})
 	}
-	return out
+	for _, k := range t.Kills {
+		add(k.Node, string(k.How.Word()), k.AtNs, k.FirstAckNs, k.RestartNs, k.CaughtUpNs)
+	}
+	for _, s := range t.Stops {
+		add(s.Node, "stopped", s.AtNs, s.FirstAckNs, s.ResumeNs)
+	}
+	slices.SortStableFunc(out, func(a, b jump) int { return cmp.Compare(a.From, b.From) })
+	return out[:min(len(out), jumpsMax)]
 }
 
 // latencyLooks are classes of the style sheet by plots.SeriesStyle.

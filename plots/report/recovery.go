@@ -11,6 +11,7 @@ import (
 // recoverySection is the table over all kills, and each kill by itself.
 type recoverySection struct {
 	Table table
+	Stops table // empty without stops
 	Kills []killPart
 }
 
@@ -45,14 +46,13 @@ type momentMark struct {
 }
 
 func recoveryOf(s *source) recoverySection {
-	if s.summary == nil || len(s.summary.Kills) == 0 {
-		why := "no node was killed in this run"
-		if s.summary == nil {
-			why = "no data: summary.json is not there"
-		}
-		return recoverySection{Table: table{Empty: why}}
+	if s.summary == nil {
+		return recoverySection{Table: table{Empty: "no data: summary.json is not there"}}
 	}
-	out := recoverySection{Table: recoveryTable(*s.summary)}
+	out := recoverySection{Table: recoveryTable(*s.summary), Stops: stopsTable(s.summary.Stops)}
+	if len(s.summary.Kills) == 0 {
+		out.Table = table{Empty: "no process of a node was ended in this run"}
+	}
 	for _, k := range s.summary.Kills {
 		out.Kills = append(out.Kills, killPartOf(k))
 	}
@@ -61,13 +61,43 @@ func recoveryOf(s *source) recoverySection {
 
 func recoveryTable(s results.Summary) table {
 	kills := s.Kills
-	t := table{ID: "recovery-table", Caption: fmt.Sprintf("What each kill cost. Recovery times are samples by the kill: here n = %d.", len(kills)),
-		Columns: append(words("node", "role"),
-			numbers("killed", "down", "first ack after", "longest gap", "caught up after restart", "repaired", "transferred")...)}
+	t := table{ID: "recovery-table", Caption: fmt.Sprintf("What each kill cost. Recovery times are samples by the kill: here n = %d.%s", len(kills), apartText(s)),
+		Columns: append(words("node", "role", "was"),
+			numbers("when", "down", "first ack after", "longest gap", "caught up after restart", "repaired", "transferred")...)}
 	for _, k := range kills {
-		t.add(k.Node, k.Role, killedAt(k), msText(k.DownMs, "to the end"), firstAckText(k), gapText(k), caughtUpText(k),
+		t.add(k.Node, k.Role, string(k.How.Word()), killedAt(k), msText(k.DownMs, "to the end"), firstAckText(k), gapText(k), caughtUpText(k),
 			movedText(s.Tells(results.UntoldRepairs), k.Repairs, k.RepairOps, k.RepairBytes, k.RepairMs),
 			movedText(s.Tells(results.UntoldTransfers), k.Transfers, k.TransferOps, k.TransferBytes, k.TransferMs))
+	}
+	return t
+}
+
+// apartText says how many repairs and transfers of the run stand in no row.
+func apartText(s results.Summary) string {
+	repairs, transfers := s.Repairs, s.Transfers
+	for _, k := range s.Kills {
+		repairs, transfers = repairs-k.Repairs, transfers-k.Transfers
+	}
+	var parts []string
+	if repairs > 0 {
+		parts = append(parts, counted(repairs, "more repair"))
+	}
+	if transfers > 0 {
+		parts = append(parts, counted(transfers, "more transfer"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Apart from these returns, of nodes that had caught up or had never been away: " + strings.Join(parts, " and ") + "."
+}
+
+// stopsTable is what each SIGSTOP cost.
+func stopsTable(stops []results.StopSummary) table {
+	t := table{ID: "stops", Caption: "What each stop cost: from SIGSTOP to SIGCONT a process keeps its ports, accepts and never answers.",
+		Columns: append(words("node", "role"), numbers("stopped", "for", "first ack after", "longest gap")...)}
+	for _, s := range stops {
+		as := results.KillSummary{AtMs: s.AtMs, FirstAckMs: s.FirstAckMs, GapWithoutAckMs: s.GapWithoutAckMs, GapAtMs: s.GapAtMs}
+		t.add(s.Node, s.Role, killedAt(as), msText(s.StoppedMs, "to the end"), firstAckText(as), gapText(as))
 	}
 	return t
 }
@@ -122,7 +152,7 @@ func movedText(told bool, n, ops, bytes int64, ms *float64) string {
 }
 
 func killPartOf(k results.KillSummary) killPart {
-	part := killPart{Title: fmt.Sprintf("%s (%s), killed %s", k.Node, k.Role, killedAt(k)), Says: killSays(k)}
+	part := killPart{Title: fmt.Sprintf("%s (%s), %s %s", k.Node, k.Role, k.How.Word(), killedAt(k)), Says: killSays(k)}
 	if k.Recovery == nil {
 		part.Empty = "no data: this run was recorded by a build that did not keep the moments of a recovery"
 		return part
@@ -139,7 +169,7 @@ func killSays(k results.KillSummary) string {
 	case k.FirstAckMs == nil:
 		parts = append(parts, "No batch was acknowledged after it")
 	default:
-		parts = append(parts, "The next acknowledgement came after "+msText(k.FirstAckMs, noData))
+		parts = append(parts, fmt.Sprintf("The next acknowledgement%s came after %s", k.AckedBy(), msText(k.FirstAckMs, noData)))
 	}
 	switch {
 	case k.DownMs == nil:
@@ -157,7 +187,7 @@ var returnPoints = map[string]bool{"port_open": true, "first_answer": true, "rol
 	"transfer_begin": true, "transfer_end": true, "caught_up": true}
 
 func groupsOf(k results.KillSummary) []momentGroup {
-	without := momentGroup{Title: "The cluster without it", Since: "since the kill"}
+	without := momentGroup{Title: "The cluster without it", Since: "since it was " + string(k.How.Word())}
 	back := momentGroup{Title: "Its return", Since: "since the restart"}
 	var withoutRows, backRows []placing
 	restart := 0.0

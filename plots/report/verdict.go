@@ -77,26 +77,33 @@ func factsOf(s *source) []fact {
 	return append(facts, gapFact(sum), catchupFact(sum), fact{"throughput", axis.NumberText(sum.BatchesPerS) + "/s", "acknowledged batches, without the warm-up"})
 }
 
-// gapFact is the longest silence around any kill.
+// gapFact is the longest silence around any kill or stop.
 func gapFact(s *results.Summary) fact {
-	f := fact{Name: "longest gap", Value: "–", Note: "no node was killed"}
+	f := fact{Name: "longest gap", Value: "–", Note: "no node was killed or stopped"}
 	longest := -1.0
-	for _, k := range s.Kills {
-		if k.GapWithoutAckMs > longest {
-			longest = k.GapWithoutAckMs
-			f.Value = axis.DurationText(k.GapWithoutAckMs * 1e6)
-			f.Note = fmt.Sprintf("without an acknowledgement, when %s (%s) was killed", k.Node, k.Role)
-			if !k.GapIsOwn() && k.GapAtMs != nil {
-				f.Note = fmt.Sprintf("without an acknowledgement, at %.1f s, when the kill of %s was already over", *k.GapAtMs/1e3, k.Node)
-			}
+	look := func(node, role, was string, gapMs float64, atMs *float64, own bool) {
+		if gapMs <= longest {
+			return
 		}
+		longest = gapMs
+		f.Value = axis.DurationText(gapMs * 1e6)
+		f.Note = fmt.Sprintf("without an acknowledgement, when %s (%s) was %s", node, role, was)
+		if !own && atMs != nil {
+			f.Note = fmt.Sprintf("without an acknowledgement, at %.1f s, later than that %s was %s", *atMs/1e3, node, was)
+		}
+	}
+	for _, k := range s.Kills {
+		look(k.Node, k.Role, string(k.How.Word()), k.GapWithoutAckMs, k.GapAtMs, k.GapIsOwn())
+	}
+	for _, stop := range s.Stops {
+		look(stop.Node, stop.Role, "stopped", stop.GapWithoutAckMs, stop.GapAtMs, stop.GapIsOwn())
 	}
 	return f
 }
 
 // catchupFact is the slowest return.
 func catchupFact(s *results.Summary) fact {
-	f := fact{Name: "slowest catch-up", Value: "–", Note: "no node came back after a kill"}
+	f := fact{Name: "slowest catch-up", Value: "–", Note: "no node was started again"}
 	slowest := -1.0
 	for _, k := range s.Kills {
 		switch {
