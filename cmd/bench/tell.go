@@ -113,7 +113,7 @@ func transfersOf(s results.Summary) (all, inReturns int64) {
 	return s.Transfers, inReturns
 }
 
-// apartText says how many of a sum stand in no line of a kill: those of nodes that had caught up already, or had never been away.
+// apartText says how many of a sum stand in no line of a kill: those of nodes that had caught up already, or were only stopped.
 func apartText(s results.Summary, of func(results.Summary) (all, inReturns int64)) string {
 	all, inReturns := of(s)
 	if rest := all - inReturns; rest > 0 && len(s.Kills) > 0 {

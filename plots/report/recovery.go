@@ -88,7 +88,7 @@ func apartText(s results.Summary) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " Apart from these returns, of nodes that had caught up or had never been away: " + strings.Join(parts, " and ") + "."
+	return " Apart from these returns: " + strings.Join(parts, " and ") + "."
 }
 
 // stopsTable is what each SIGSTOP cost.
