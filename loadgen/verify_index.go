@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"slices"
 )
 
 // ledgerIndex is what the verifier keeps of the ledgers: nine bytes a batch.
@@ -54,23 +55,15 @@ func indexLedgers(ledgers []string) (*ledgerIndex, error) {
 	return index, nil
 }
 
-// only is the index of one partition: it knows the batches of that partition's producers and of nobody else.
+// only is the index of one partition: it knows the batches of that partition's producers and of nobody else. The counts are the whole index's.
 func (x *ledgerIndex) only(partition, partitions int) *ledgerIndex {
 	if partitions == 1 {
 		return x
 	}
-	part := &ledgerIndex{head: x.head, openEnded: x.openEnded, producers: make([]producerIndex, len(x.producers))}
-	for i, p := range x.producers {
+	part := &ledgerIndex{head: x.head, openEnded: x.openEnded, producers: slices.Clone(x.producers)}
+	for i := range part.producers {
 		if PartitionOf(i, partitions) != partition {
-			part.producers[i].elsewhere = true
-			continue
-		}
-		part.producers[i] = p
-		for _, outcome := range p.outcomes {
-			part.count(outcome)
-		}
-		if p.torn {
-			part.torn = append(part.torn, i)
+			part.producers[i] = producerIndex{elsewhere: true}
 		}
 	}
 	return part
@@ -103,12 +96,7 @@ func (x *ledgerIndex) add(p *producerIndex, path string, r Record) error {
 	}
 	p.outcomes = append(p.outcomes, owed)
 	p.offsets = append(p.offsets, r.Offset)
-	x.count(r.Outcome)
-	return nil
-}
-
-func (x *ledgerIndex) count(outcome Outcome) {
-	switch outcome {
+	switch r.Outcome {
 	case OutcomeOK:
 		x.acked++
 	case OutcomeFailed:
@@ -116,6 +104,7 @@ func (x *ledgerIndex) count(outcome Outcome) {
 	default:
 		x.unknown++
 	}
+	return nil
 }
 
 // knows reports whether the ledgers hold a batch.
