@@ -104,6 +104,11 @@ func TestWorstAndDoubts(t *testing.T) {
 	if o := Judge(rowNamed(t, "kill of the primary to the first acknowledgement, median"), []Sample{s}); o.Status != Met || *o.Value != 300 {
 		t.Errorf("%+v", o)
 	}
+	beside := Sample{Series: SeriesMany, Summary: results.Summary{Verdict: results.Pass, BatchesPerS: 900},
+		Against: &results.Summary{Verdict: results.Invalid, Reasons: []string{"strangers"}, BatchesPerS: 1000}}
+	if o := Judge(rowNamed(t, "total throughput, 16 partitions to 1"), []Sample{beside}); *o.Value != 0.9 || !strings.Contains(o.Why, "1 of 2 runs did not pass: strangers") {
+		t.Errorf("%+v", o)
+	}
 }
 
 // TestRowsAreWhole: each row is measured by a series that exists or says why not, and its goal is no worse than its floor.
@@ -138,12 +143,12 @@ func TestLargeLog(t *testing.T) {
 		return results.Window{FromNs: int64(from), ToNs: int64(from + WindowWidth), QuantileNs: []*int64{&p50}}
 	}
 	s := Sample{LogBytes: bytes, LoadStart: time.Second}
-	s.Windows = []results.Window{window(0, 9e9), window(10*time.Second, 1e6), window(s.LoadStart+fill+time.Second, 8e9), window(s.LoadStart+large, 2e6),
-		window(s.LoadStart+end-time.Second, 7e9)}
+	s.Windows = []results.Window{window(0, 9e9), window(2*time.Second, 6e9), window(12*time.Second, 1e6), window(s.LoadStart+fill+time.Second, 8e9),
+		window(s.LoadStart+large, 2e6), window(s.LoadStart+end-time.Second, 7e9)}
 	if got := largeToEmpty(s); len(got) != 1 || got[0] != 2 {
 		t.Errorf("%v", got)
 	}
-	s.Windows = s.Windows[:2]
+	s.Windows = s.Windows[:3]
 	if got := largeToEmpty(s); got != nil {
 		t.Errorf("%v without a large log", got)
 	}

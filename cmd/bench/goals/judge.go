@@ -132,18 +132,21 @@ func whyEmpty(r Row, samples []Sample) string {
 
 // doubtsOf says how many of the runs did not pass, and why the first did not.
 func doubtsOf(samples []Sample) string {
-	bad, why := 0, ""
+	all, bad, why := 0, 0, ""
 	for _, s := range samples {
-		if s.Summary.Verdict == results.Pass {
-			continue
-		}
-		bad++
-		if why == "" && len(s.Summary.Reasons) > 0 {
-			why = ": " + s.Summary.Reasons[0]
+		for _, run := range s.runs() {
+			all++
+			if run.Verdict == results.Pass {
+				continue
+			}
+			bad++
+			if why == "" && len(run.Reasons) > 0 {
+				why = ": " + run.Reasons[0]
+			}
 		}
 	}
 	if bad == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d runs did not pass%s", bad, len(samples), why)
+	return fmt.Sprintf("%d of %d runs did not pass%s", bad, all, why)
 }

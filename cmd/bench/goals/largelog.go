@@ -91,7 +91,7 @@ func lengthText(samples []Sample) string {
 	return ""
 }
 
-// largeToEmpty is the median latency of the windows with the whole log to that of the windows with an empty one.
+// largeToEmpty is the median latency of a window with the whole log to that of a window with an empty one.
 func largeToEmpty(s Sample) []float64 {
 	if s.LogBytes == 0 || s.LoadStart == 0 {
 		return nil
@@ -100,19 +100,15 @@ func largeToEmpty(s Sample) []float64 {
 	return ratio(s.medianIn(large, end), s.medianIn(0, fill))
 }
 
-// medianIn is the mean of the medians of all windows that lie whole within a stretch of the load, ns; 0 without one.
-func (s Sample) medianIn(from, to time.Duration) float64 {
-	sum, n := 0.0, 0
+// medianIn is the median of the last window that lies whole within a stretch of the load, ns; 0 without one. Medians of several have no mean.
+func (s Sample) medianIn(from, to time.Duration) (last float64) {
 	for _, w := range s.Windows {
 		begin, end := time.Duration(w.FromNs)-s.LoadStart, time.Duration(w.ToNs)-s.LoadStart
 		if begin >= from && end <= to && len(w.QuantileNs) > 0 && w.QuantileNs[0] != nil {
-			sum, n = sum+float64(*w.QuantileNs[0]), n+1
+			last = float64(*w.QuantileNs[0])
 		}
 	}
-	if n == 0 {
-		return 0
-	}
-	return sum / float64(n)
+	return last
 }
 
 // WindowQuantiles are those of Sample.Windows.

@@ -34,6 +34,14 @@ type Sample struct {
 	Windows   []results.Window `json:"windows,omitempty"`
 }
 
+// runs are those that were made for the sample.
+func (s Sample) runs() []results.Summary {
+	if s.Against == nil {
+		return []results.Summary{s.Summary}
+	}
+	return []results.Summary{s.Summary, *s.Against}
+}
+
 // Folder keeps samples, one file each.
 type Folder struct{ Dir string }
 
