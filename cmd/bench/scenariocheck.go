@@ -145,6 +145,9 @@ func (s Scenario) validateDemands() error {
 	if x := d.ExtraViewChangesMax; x != nil && *x < 0 {
 		return refuseField("demands.extra_view_changes_max", "%d is negative; pass 0 or more", *x)
 	}
+	if s.Partitions > 1 && (d.PrimaryGapMax > 0 || d.FirstAckMax > 0 || d.ExtraViewChangesMax != nil) {
+		return refuseField("demands", "%d partitions: acknowledgements and views are told of all together, and one that stands still beside others would pass; leave primary_gap_max, first_ack_max and extra_view_changes_max out", s.Partitions)
+	}
 	if !s.kind().own && d.RepairOpsMin+d.TransferOpsMin > 0 {
 		return refuseField("demands", "target %s %s; leave repair_ops_min and transfer_ops_min out", s.Target, s.kind().whyNoRepairs())
 	}
