@@ -128,5 +128,6 @@ mutants: ## let the simulator find each mutant of server/sim/mutants within SEED
 		-mutants.for=$(or $(FOR),0) -mutants.table=$(CURDIR)/bin/mutants.md
 
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
-	@if [ -x $(BENCH) ]; then $(BENCH) clean --all --data; else go run ./cmd/bench clean --all --data; fi
+	@if [ -x $(BENCH) ]; then $(BENCH) clean --all --data; \
+	elif ls -d results/[0-9]*/data >/dev/null 2>&1; then go run ./cmd/bench clean --all --data; fi
 	rm -rf bin
