@@ -169,8 +169,8 @@ func offlineSource(folder results.Folder, nodes int, upTo []uint64) (loadgen.Sou
 	return partitions, nil
 }
 
-// liveSource reads nodes that run by a cluster file.
-func liveSource(file string, nodes int) (loadgen.Source, error) {
+// liveSource reads nodes that run by a cluster file, which must be that of the run.
+func liveSource(file string, nodes, partitions int) (loadgen.Source, error) {
 	config, err := server.LoadConfig(file)
 	if err != nil {
 		return nil, err
@@ -178,11 +178,15 @@ func liveSource(file string, nodes int) (loadgen.Source, error) {
 	if len(config.Nodes) != nodes {
 		return nil, fmt.Errorf("%s has %d nodes, the run had %d: name the cluster file of that run", file, len(config.Nodes), nodes)
 	}
+	topic := slices.IndexFunc(config.Topics, func(t server.TopicConfig) bool { return t.Name == topicName && t.Partitions == max(partitions, 1) })
+	if topic < 0 {
+		return nil, fmt.Errorf("%s has no topic %s of %s, which the run wrote to: name the cluster file of that run", file, topicName, counted(int64(max(partitions, 1)), "partition"))
+	}
 	token, err := secretOf(envToken)
 	if err != nil {
 		return nil, err
 	}
-	options := builtin.Options{Topic: topicName, Partitions: config.Topics[0].Partitions, Token: token, Durability: config.Topics[0].Durability}
+	options := builtin.Options{Topic: topicName, Partitions: partitions, Token: token, Durability: config.Topics[topic].Durability}
 	for i, n := range config.Nodes {
 		options.Nodes = append(options.Nodes, builtin.Node{Name: results.NodeName(i), Client: n.Dial.Client})
 	}

@@ -80,7 +80,7 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	}
 	var source loadgen.Source
 	if c.Live != "" {
-		source, err = liveSource(c.Live, run.Asked.Nodes)
+		source, err = liveSource(c.Live, run.Asked.Nodes, asked.Partitions)
 	} else {
 		source, err = offlineSource(folder, run.Asked.Nodes, verifier.AckedEnds())
 	}

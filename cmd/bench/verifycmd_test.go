@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,28 @@ func TestVerifyWithoutData(t *testing.T) {
 		}
 		if code, out := bench(t, "--results", root, "verify"); code != results.ExitUsage || !strings.Contains(out, want) {
 			t.Errorf("%q: exit code %d, want %q in\n%s", verdict, code, want, out)
+		}
+	}
+}
+
+// TestLiveSourceIsOfTheRun: another cluster's file is refused before anything is read, also one with fewer partitions than the run wrote to.
+func TestLiveSourceIsOfTheRun(t *testing.T) {
+	s := scenarioDefaults()
+	s.Partitions = 2
+	_, text, err := clusterConfig(s, []int{17001, 17002, 17003, 17004, 17005, 17006, 17007, 17008, 17009})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		nodes, partitions int
+		want              string
+	}{{3, 2, ""}, {5, 2, "has 3 nodes, the run had 5"}, {3, 3, "no topic bench of 3 partitions"}, {3, 0, "no topic bench of 1 partition,"}} {
+		if _, err := liveSource(file, c.nodes, c.partitions); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d nodes, %d partitions: %v, want %q", c.nodes, c.partitions, err, c.want)
 		}
 	}
 }
