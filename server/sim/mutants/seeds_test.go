@@ -94,11 +94,15 @@ func (k *kill) play(program string) error {
 	out, err := exec.Command(program, "-test.v", "-test.parallel=2", "-test.run=^TestSeeds$",
 		fmt.Sprintf("-sim.first=%d", k.tried+1), fmt.Sprintf("-sim.seeds=%d", n)).CombinedOutput()
 	k.took += time.Since(began)
-	if played := playedLine.FindSubmatch(out); played != nil {
+	played := playedLine.FindSubmatch(out)
+	if played != nil {
 		tried, _ := strconv.ParseUint(string(played[1]), 10, 64)
 		k.tried += tried
 	}
-	if err == nil {
+	switch {
+	case err == nil && played == nil: // the same seeds would be played for ever
+		return fmt.Errorf("the simulator does not tell how many seeds it has played:\n%s", out)
+	case err == nil:
 		return nil
 	}
 	broke, seedsAt := brokeLine.FindAllSubmatch(out, -1), seedLine.FindAllSubmatch(out, -1)
