@@ -18,6 +18,8 @@ type Cost struct {
 	GeneratorCPUNs *int64 `json:"generator_cpu_ns"`
 	// Roles say what a batch cost in each.
 	Roles []RoleCost `json:"roles"`
+	// Uncounted are the roles that nodes had when the load ended and of which there are no costs, see WhyNoRoleCost.
+	Uncounted []string `json:"uncounted_roles,omitempty"`
 }
 
 // RoleCost is what one batch cost in a role: primary, backup (one of them) or generator. For nodes it holds for the measured phase, by their
@@ -53,18 +55,8 @@ func (c Cost) Role(name string) *RoleCost {
 	return nil
 }
 
-// WhyNoRoleCost is why a role of nodes has no costs.
+// WhyNoRoleCost is why a role of Cost.Uncounted has no costs.
 const WhyNoRoleCost = "counters begin anew with each process, and no node of that role lived all through the measured phase"
-
-// Missing are the roles of nodes of which there are no costs.
-func (c Cost) Missing() (roles []string) {
-	for _, role := range []string{RolePrimary, RoleBackup} {
-		if c.Role(role) == nil {
-			roles = append(roles, role)
-		}
-	}
-	return roles
-}
 
 // usage follows a counter of one node that begins anew with each of its processes.
 type usage struct {

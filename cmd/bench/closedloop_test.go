@@ -100,14 +100,14 @@ func TestRoleCosts(t *testing.T) {
 	}
 	c := &countedNodes{roles: []string{results.RoleBackup, results.RolePrimary, results.RoleBackup},
 		begin: []*nodeCounters{at(1, 0, 0, 0), at(2, 1000, 100, 50), at(3, 0, 0, 0)}, end: []*nodeCounters{at(9, 500, 10, 10), at(2, 3000, 200, 75), at(3, 700, 70, 70)}}
-	costs := c.roleCosts()
+	costs, uncounted := c.roleCosts()
 	if len(costs) != 2 || costs[0].Role != results.RolePrimary || *costs[0].CPUNsPerBatch != 20 || *costs[0].BatchesPerSync != 4 || *costs[0].CallsPerBatch != 2 || costs[0].Batches != 100 {
 		t.Errorf("%+v", costs)
 	}
 	if costs[1].Nodes != 1 || *costs[1].CPUNsPerBatch != 10 {
 		t.Errorf("backups: %+v", costs[1])
 	}
-	if (*countedNodes)(nil).roleCosts() != nil {
+	if none, _ := (*countedNodes)(nil).roleCosts(); none != nil || uncounted != nil {
 		t.Error("costs of nothing")
 	}
 }

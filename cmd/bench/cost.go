@@ -67,7 +67,7 @@ func (r *session) cost(s results.Summary, nodes *results.CostWatch) results.Cost
 	if !r.run.Found.Tmpfs {
 		c.NodesWrittenBytes = nodes.WrittenBytes()
 	}
-	c.Roles = r.counted.roleCosts()
+	c.Roles, c.Uncounted = r.counted.roleCosts()
 	c.DeviceWrittenBytes, c.DeviceUnknown = r.counted.deviceBytes()
 	if c.GeneratorCPUNs != nil && s.AckedBatches > 0 {
 		c.Roles = append(c.Roles, results.RoleCost{Role: results.SourceGenerator, Nodes: 1, Batches: s.AckedBatches,

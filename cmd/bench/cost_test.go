@@ -37,15 +37,21 @@ func TestSampleProcess(t *testing.T) {
 
 // TestCostTextsOfARunThatKillsEveryNode: the harness is called what it is, and roles without figures say why they have none.
 func TestCostTextsOfARunThatKillsEveryNode(t *testing.T) {
-	s := results.Summary{Cost: results.Cost{NodesCPUNs: new(int64(1e9)), Roles: []results.RoleCost{{Role: results.RoleGenerator, Nodes: 1, CPUNsPerBatch: new(712e3)}}}}
+	counted := &countedNodes{begin: []*nodeCounters{{pid: 1}, {pid: 2}, nil}, end: []*nodeCounters{{pid: 11}, {pid: 12}, {pid: 13}},
+		roles: []string{results.RolePrimary, results.RoleBackup, results.RoleBackup}}
+	_, uncounted := counted.roleCosts()
+	s := results.Summary{Cost: results.Cost{NodesCPUNs: new(int64(1e9)), Uncounted: uncounted, Roles: []results.RoleCost{{Role: results.RoleGenerator, Nodes: 1, CPUNsPerBatch: new(712e3)}}}}
 	texts := strings.Join(costTexts(s), "\n")
 	for _, want := range []string{"a batch in the harness     712 µs CPU (the whole process: generator, polls, profiles)", "a batch at the primary, backup: no data: counters begin anew with each process"} {
 		if !strings.Contains(texts, want) {
 			t.Errorf("%q lacks %q", texts, want)
 		}
 	}
-	s.Cost.Roles = append(s.Cost.Roles, results.RoleCost{Role: results.RolePrimary}, results.RoleCost{Role: results.RoleBackup})
-	if texts := strings.Join(costTexts(s), "\n"); strings.Contains(texts, "no data") {
-		t.Errorf("nothing is missing in %q", texts)
+	alone := &countedNodes{begin: []*nodeCounters{{pid: 1}}, end: []*nodeCounters{{pid: 1}}, roles: []string{results.RolePrimary}}
+	for name, of := range map[string]*countedNodes{"a node alone has no backup": alone, "servers of others count nothing": nil} {
+		s.Cost.Roles, s.Cost.Uncounted = of.roleCosts()
+		if texts := strings.Join(costTexts(s), "\n"); strings.Contains(texts, "counters begin anew") {
+			t.Errorf("%s: %q", name, texts)
+		}
 	}
 }

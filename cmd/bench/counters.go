@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -156,12 +157,12 @@ func ioOf(pid int, name string) *int64 {
 	return nil
 }
 
-// roleCosts are what a batch cost in each role, by the counters of nodes that lived through the whole measured phase, and in the generator.
-func (c *countedNodes) roleCosts() []results.RoleCost {
+// roleCosts are what a batch cost in each role of nodes, by the counters of those that lived through the whole measured phase. Roles in which none
+// did are uncounted.
+func (c *countedNodes) roleCosts() (costs []results.RoleCost, uncounted []string) {
 	if c == nil {
-		return nil
+		return nil, nil
 	}
-	var costs []results.RoleCost
 	for _, role := range []string{results.RolePrimary, results.RoleBackup} {
 		var sum nodeCounters
 		sum.metrics = map[string]float64{}
@@ -172,11 +173,14 @@ func (c *countedNodes) roleCosts() []results.RoleCost {
 				sum.addDifference(c.begin[i], c.end[i])
 			}
 		}
-		if nodes > 0 {
+		switch {
+		case nodes > 0:
 			costs = append(costs, sum.cost(role, nodes))
+		case slices.Contains(c.roles, role):
+			uncounted = append(uncounted, role)
 		}
 	}
-	return costs
+	return costs, uncounted
 }
 
 func (n *nodeCounters) addDifference(begin, end *nodeCounters) {

@@ -30,8 +30,8 @@ func costTexts(s results.Summary) (texts []string) {
 		}
 		texts = append(texts, fmt.Sprintf("a batch at the %-11s %s", c.Role, strings.Join(parts, ", ")))
 	}
-	if missing := s.Cost.Missing(); len(missing) > 0 && s.Cost.NodesCPUNs != nil {
-		texts = append(texts, fmt.Sprintf("a batch at the %s: no data: %s", strings.Join(missing, ", "), results.WhyNoRoleCost))
+	if roles := s.Cost.Uncounted; len(roles) > 0 {
+		texts = append(texts, fmt.Sprintf("a batch at the %s: no data: %s", strings.Join(roles, ", "), results.WhyNoRoleCost))
 	}
 	return texts
 }

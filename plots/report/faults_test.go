@@ -75,6 +75,10 @@ func TestPictureDrawsFaults(t *testing.T) {
 // TestCostOfARunThatKillsEveryNode: no row is not no reason, and what cannot be counted is no missing data.
 func TestCostOfARunThatKillsEveryNode(t *testing.T) {
 	s := &results.Summary{Cost: results.Cost{NodesCPUNs: new(int64(1e9)), Roles: []results.RoleCost{{Role: results.RoleGenerator, Nodes: 1, CPUNsPerBatch: new(712e3)}}}}
+	if table := rolesTable(s); strings.Contains(table.Caption, "Not in the table") {
+		t.Errorf("nodes that nobody counts: caption %q", table.Caption)
+	}
+	s.Cost.Uncounted = []string{results.RolePrimary, results.RoleBackup}
 	table := rolesTable(s)
 	if !strings.Contains(table.Caption, "Not in the table: primary and backup, because counters begin anew with each process") {
 		t.Errorf("caption %q", table.Caption)

@@ -70,8 +70,8 @@ func rolesTable(s *results.Summary) table {
 		t.Empty = noData
 		return t
 	}
-	if missing := s.Cost.Missing(); len(missing) > 0 && s.Cost.NodesCPUNs != nil {
-		t.Caption += fmt.Sprintf(" Not in the table: %s, because %s.", strings.Join(missing, " and "), results.WhyNoRoleCost)
+	if roles := s.Cost.Uncounted; len(roles) > 0 {
+		t.Caption += fmt.Sprintf(" Not in the table: %s, because %s.", strings.Join(roles, " and "), results.WhyNoRoleCost)
 	}
 	number := func(v *float64) string {
 		if v == nil {
