@@ -136,7 +136,7 @@ func testValues(t *testing.T, b context.Context, f results.Folder) {
 	}
 	for i, row := range cells(t, tb, "recovery-table")[1:] {
 		k := s.Kills[i]
-		if row[0] != k.Node || row[1] != k.Role || !sameMs(row[3], k.DownMs) || !sameMs(row[4], k.FirstAckMs) || !sameMs(row[6], k.CaughtUpMs) {
+		if row[0] != k.Node || row[1] != k.Role || row[2] != string(k.How.Word()) || !sameMs(row[4], k.DownMs) || !sameMs(row[5], k.FirstAckMs) || !sameMs(row[7], k.CaughtUpMs) {
 			t.Errorf("kill %d is shown as %q", i, row)
 		}
 	}
