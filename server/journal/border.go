@@ -48,10 +48,11 @@ func (l *Log) Divide(op uint64) error {
 	if isFull(err) {
 		return fmt.Errorf("divide the hole at op %d: %w", op, ErrDiskFull)
 	}
-	if err == nil {
-		err = l.fs.SyncDir(l.dir)
-	}
 	if err != nil {
+		return l.fail(fault(name, "create", err))
+	}
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		f.Close()
 		return l.fail(fault(name, "create", err))
 	}
 	l.mu.Lock()

@@ -100,7 +100,7 @@ func (c *Coverage) fields() []counted {
 		{"stalled disks", &c.Stalls, 20}, {"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
 		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},
 		{"servers killed", &c.ServersKilled, 3}, {"receivers killed", &c.ReceiversKilled, 1}, {"gone for good", &c.Gone, 5},
-		{"last words", &c.LastWords, 5}, {"votes forgotten", &c.VotesForgotten, 1}, {"late votes", &c.LateVotes, 0},
+		{"last words", &c.LastWords, 10}, {"votes forgotten", &c.VotesForgotten, 2}, {"late votes", &c.LateVotes, 0},
 		{"late returns", &c.Returns, 1},
 		{"rightly unavailable", &c.Excused, 0}, // only reckless runs may be
 	}
