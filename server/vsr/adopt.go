@@ -101,7 +101,7 @@ func (r *Replica) adoptOnward() {
 		}
 		return
 	}
-	if have, ok := r.log.id(a.end.Op, r.cfg.RootSum); !ok || have != a.end {
+	if !r.holdsAdopted() {
 		return // committed ops of a later view have passed this one; its start_view will come
 	}
 	if r.asked.LogView < r.view {
@@ -110,6 +110,12 @@ func (r *Replica) adoptOnward() {
 	} else if r.errs(mistake.DuplicateStartViewCuts) && r.saved.LogView == r.view {
 		r.adopt = adoption{} // adopted again
 	}
+}
+
+// holdsAdopted tells whether this log reaches the end of the adopted one, and is the same there.
+func (r *Replica) holdsAdopted() bool {
+	have, ok := r.log.id(r.adopt.end.Op, r.cfg.RootSum)
+	return ok && have == r.adopt.end
 }
 
 // learnSlots fills slots of the adopted log from this log, from frames kept, and from other votes.

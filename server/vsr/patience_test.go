@@ -7,10 +7,6 @@ import "testing"
 func TestTermsWithoutCommitGrow(t *testing.T) {
 	g, _ := leadingRig(t, false)
 	commit := g.r.log.commit
-	lead := func(view uint64) {
-		g.r.view, g.r.saved, g.r.asked = view, State{View: view, LogView: view}, State{View: view, LogView: view}
-		g.r.enterView()
-	}
 	term := func(view uint64) (ticks uint64) {
 		for g.r.lead.leading {
 			g.tick(1)
@@ -26,14 +22,14 @@ func TestTermsWithoutCommitGrow(t *testing.T) {
 	g.step(Input{Kind: InRegister, Token: 9, Header: Header{Client: Client{1, 2}}})
 	base := 4 * g.r.cfg.SuspectTicks
 	first := term(1)
-	lead(4)
+	g.enter(4)
 	second := term(4)
-	lead(7)
+	g.enter(7)
 	third := term(7)
 	if first < base || first > base+2 || second < 2*first-4 || third > patienceTicksMax+2 || third < second {
 		t.Errorf("terms of %d, %d and %d ticks, want about %d, twice that, and at most %d", first, second, third, base, patienceTicksMax)
 	}
-	lead(10)
+	g.enter(10)
 	g.hear(0, 10, Message{Kind: MsgPrepareOK, Ack: g.r.log.head})
 	if g.r.log.commit == commit {
 		t.Fatal("nothing was committed")

@@ -142,6 +142,36 @@ func TestVoteTellsOfDamage(t *testing.T) {
 	}
 }
 
+// Damage that is met while log_view is on its way to the disk ends a primacy before it begins: a start_view without the
+// op would cut it everywhere.
+func TestNoPrimaryOfALogThatIsDamagedMeanwhile(t *testing.T) {
+	c := of(5)
+	g := newRig(t, 2, State{View: 1, LogView: 1}, c[:4], 3)
+	g.hear(0, 2, Message{Kind: MsgDoViewChange, Commit: c.id(3), Head: c.id(5), Slots: c.slots(3, 5)})
+	g.tick(1)
+	g.stalled = true
+	g.hear(0, 2, Message{Kind: MsgFetched, Header: c[4]})
+	g.want(2, 1, 3, 5)
+	g.sent = nil
+	g.step(Input{Kind: InDamaged, ID: c.id(5)})
+	for _, done := range g.waiting {
+		g.step(done)
+	}
+	g.want(2, 2, 3, 4)
+	for _, m := range g.sent {
+		if m.Kind == MsgStartView || m.Kind == MsgBeat && !m.Starting {
+			t.Errorf("leads with a %s that ends at op %d, and adopted up to op 5", m.Kind, m.Head.Op)
+		}
+	}
+	g.tick(1)
+	if asked := g.take(MsgPreVote); len(asked) != 2 || !asked[0].Restarted {
+		t.Errorf("asked for another view with %+v", asked)
+	}
+	if top := g.r.voteTop(); top != c.id(5) {
+		t.Errorf("votes for a log up to %+v, want op 5", top)
+	}
+}
+
 // While a raised view is on its way to the disk nothing is said about it.
 func TestNothingSpeaksForAViewBeforeItIsSaved(t *testing.T) {
 	c := of(3)
@@ -217,8 +247,7 @@ func TestLatestReadWaitsForWhatWasInherited(t *testing.T) {
 	var c chain
 	c.grow(20, 1)
 	g := newRig(t, 1, State{}, c, 18)
-	g.r.view, g.r.saved, g.r.asked = 1, State{View: 1, LogView: 1}, State{View: 1, LogView: 1}
-	g.r.enterView()
+	g.enter(1)
 	g.step(Input{Kind: InReadLatest, Token: 5})
 	for _, m := range g.take(MsgBeat) {
 		g.hear(int(m.To), 1, Message{Kind: MsgBeatAck, Commit: c.id(18), Round: m.Round, Head: c.id(18)})

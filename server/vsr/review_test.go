@@ -80,8 +80,7 @@ func leadingRig(t *testing.T, full bool) (*rig, func(ticks int)) {
 	var c chain
 	c.grow(20, 1)
 	g := newRig(t, 1, State{}, c, 20)
-	g.r.view, g.r.saved, g.r.asked = 1, State{View: 1, LogView: 1}, State{View: 1, LogView: 1}
-	g.r.enterView()
+	g.enter(1)
 	return g, func(ticks int) {
 		for range ticks {
 			g.tick(1)

@@ -118,6 +118,13 @@ func (g *rig) hear(from int, view uint64, m Message) {
 	g.step(Input{Kind: InMessage, Msg: m})
 }
 
+// enter lets the replica have adopted its own log for a view.
+func (g *rig) enter(view uint64) {
+	g.r.view, g.r.saved, g.r.asked = view, State{View: view, LogView: view}, State{View: view, LogView: view}
+	g.r.adopt = adoption{active: true, base: g.r.log.commit, end: g.r.log.head}
+	g.r.enterView()
+}
+
 func (g *rig) tick(n int) {
 	for range n {
 		g.step(Input{Kind: InTick})

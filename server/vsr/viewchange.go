@@ -298,6 +298,7 @@ func (r *Replica) enterView() {
 	if r.change.active {
 		r.event(Event{Kind: EventViewChangeEnd, Peer: r.primary(r.view), ToOp: r.log.head.Op, Ticks: r.tick - r.change.began})
 	}
+	holds := r.holdsAdopted()
 	r.change = viewChange{patience: r.cfg.SuspectTicks}
 	r.adopt = adoption{}
 	r.follow.silent, r.follow.acked = 0, ID{}
@@ -307,6 +308,10 @@ func (r *Replica) enterView() {
 	}
 	if r.view <= r.bootView {
 		r.follow.missingNow, r.follow.restarted = true, true
+		return
+	}
+	if !holds { // damage was met, or committed ops of a later view came, while log_view was being saved
+		r.stepDown("lost part of the adopted log before it could lead")
 		return
 	}
 	if r.stage.active && !r.stage.installing { // its log is what the view is about
