@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -117,12 +116,6 @@ func (b *brokers) kill(i int) {
 	}
 }
 
-func (b *brokers) signal(i int, sig syscall.Signal) {
-	if err := b.lives[i].Process.Signal(sig); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 // newTopic makes a target with a topic of its own, once all brokers are there, and waits until each holds it in sync.
 func (b *brokers) newTopic(t *testing.T, flush Sync) *Target {
 	t.Helper()
@@ -202,10 +195,7 @@ func TestConformanceOfBrokers(t *testing.T) {
 		return targettest.System{
 			Target:   b.newTopic(t, SyncEach),
 			Sessions: true,
-			Freeze: func(address int) {
-				t.Cleanup(func() { b.signal(address, syscall.SIGCONT) })
-				b.signal(address, syscall.SIGSTOP)
-			},
+			Freeze:   func(address int) { targettest.Stop(t, b.lives[address].Process) },
 			Refuse: func(address int) {
 				t.Cleanup(func() { b.start(address) })
 				b.kill(address)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -95,12 +94,6 @@ func (s *servers) kill(i int) {
 	}
 }
 
-func (s *servers) signal(i int, sig syscall.Signal) {
-	if err := s.lives[i].Process.Signal(sig); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 func (s *servers) nodes() []Node {
 	var all []Node
 	for _, told := range s.told {
@@ -172,10 +165,7 @@ func TestConformance(t *testing.T) {
 				return targettest.System{
 					Target:       target,
 					Deduplicates: true,
-					Freeze: func(address int) {
-						t.Cleanup(func() { s.signal(address, syscall.SIGCONT) })
-						s.signal(address, syscall.SIGSTOP)
-					},
+					Freeze:       func(address int) { targettest.Stop(t, s.lives[address].Process) },
 					Refuse: func(address int) {
 						t.Cleanup(func() { s.start(address) })
 						s.kill(address)
