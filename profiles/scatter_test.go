@@ -31,6 +31,8 @@ func TestRunsScatterMoreThanSamples(t *testing.T) {
 		{"two and three", runsOf(t, 1000, 1010), runsOf(t, 600, 610, 590), false, "known from 3 runs a side on"},
 		{"the same thing, which scatters", runsOf(t, 1000, 600, 1100, 700), runsOf(t, 600, 500, 900, 620), true, "no function differs by more than chance"},
 		{"another thing", runsOf(t, 1000, 1010, 990, 1020), runsOf(t, 600, 610, 590, 620), true, "differ by more than chance: work"},
+		{"at every tick or at few, and never as few as before", runsOf(t, 1, 0, 2, 0, 1, 1, 0), runsOf(t, 139, 67, 108, 10, 165, 22, 19), true, "differ by more than chance: work"},
+		{"the same of fewer runs", runsOf(t, 1, 0, 2, 0, 1, 1), runsOf(t, 139, 67, 108, 10, 165, 22), true, "no function differs by more than chance"},
 	} {
 		d := compared(t, test.a, test.b, "")
 		if got := d.BeyondChance(5); d.Judged != test.judged || !strings.Contains(got, test.words) {
