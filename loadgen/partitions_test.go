@@ -67,6 +67,32 @@ func TestPartitionsAreVerified(t *testing.T) {
 	})
 }
 
+// TestReachedInEachPartition: two replicas, each short in another partition, hold everything between them.
+func TestReachedInEachPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, o := ranPartitioned(t)
+		topic.logs[0].Plant(memory.FaultTruncated, "m0")
+		topic.logs[1].Plant(memory.FaultTruncated, "m1")
+		v, err := loadgen.NewVerifier(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, replica := range []string{"m0", "m1"} {
+			v.Read(t.Context(), topic, replica)
+		}
+		v.Finish()
+		ends := v.AckedEnds()
+		if got := v.Reached(func(int) bool { return true }); !slices.Equal(got, ends) {
+			t.Errorf("both reached %d of %d", got, ends)
+		}
+		for n := range 2 {
+			if got := v.Reached(func(reading int) bool { return reading == n }); got[n] >= ends[n] || got[1-n] != ends[1-n] {
+				t.Errorf("replica %d reached %d of %d, and is short in partition %d only", n, got, ends, n)
+			}
+		}
+	})
+}
+
 // TestPartitionFaultsAreFound: what is wrong in one partition is found and names it, and so is a log that answers for another one.
 func TestPartitionFaultsAreFound(t *testing.T) {
 	for _, fault := range []memory.Fault{memory.FaultLost, memory.FaultDuplicated, memory.FaultReordered, memory.FaultGap, memory.FaultCorrupted, memory.FaultForeign} {

@@ -225,6 +225,20 @@ func (v *Verifier) AckedEnd() (sum uint64) {
 	return sum
 }
 
+// Reached is the furthest offset of each partition that any of some readings, told by their number, came to. One replica may have come furthest in
+// this partition, and another in that one.
+func (v *Verifier) Reached(some func(reading int) bool) []uint64 {
+	furthest := make([]uint64, len(v.logs))
+	for partition, log := range v.logs {
+		for n, r := range log.readers {
+			if some(n) {
+				furthest[partition] = max(furthest[partition], r.report.ReadTo)
+			}
+		}
+	}
+	return furthest
+}
+
 // AckedEnds are the offsets after the last acknowledged batch of each partition.
 func (v *Verifier) AckedEnds() []uint64 {
 	ends := make([]uint64, len(v.logs))

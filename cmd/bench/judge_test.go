@@ -220,9 +220,27 @@ func TestJudgeFiles(t *testing.T) {
 		var judge results.Judge
 		report := &loadgen.Report{Replicas: test.replicas}
 		judgeVerification(&judge, report, nil)
-		judgeFiles(&judge, report, 100)
+		judgeFiles(&judge, []uint64{max(test.replicas[0].ReadTo, test.replicas[1].ReadTo)}, []uint64{100})
 		if _, code := judge.Verdict(); code != test.code {
 			t.Errorf("exit code %d, want %d: %v", code, test.code, judge.Reasons())
+		}
+	}
+}
+
+// TestJudgeFilesOfPartitions: each partition is held against its own acknowledgements, whatever the others have.
+func TestJudgeFilesOfPartitions(t *testing.T) {
+	for _, test := range []struct {
+		reached []uint64
+		lost    string
+	}{
+		{[]uint64{100, 50}, ""},
+		{[]uint64{130, 20}, "partition 1: messages were acknowledged up to offset 50"}, // by their sums nothing is missing
+	} {
+		var judge results.Judge
+		judge.Verified()
+		judgeFiles(&judge, test.reached, []uint64{100, 50})
+		if reasons := strings.Join(judge.Reasons(), "\n"); !strings.Contains(reasons, test.lost) || test.lost == "" && reasons != "" {
+			t.Errorf("files to %d: %q, want %q", test.reached, reasons, test.lost)
 		}
 	}
 }

@@ -60,8 +60,10 @@ type session struct {
 	finalStatus []results.Status // at the end of the quiet phase
 	dataBytes   []*int64         // of each node's data directory then
 	verified    *loadgen.Report
-	ackedEnd    uint64 // offset after the last acknowledged message
-	verifyTimes []verifyTime
+	// ackedEnds are the offsets of each partition after its last acknowledged message, filesReached the furthest to which any node's files could
+	// be read.
+	ackedEnds, filesReached []uint64
+	verifyTimes             []verifyTime
 }
 
 // newSession makes the run folder and what writes into it.

@@ -42,14 +42,14 @@ func (c *verifyCommand) Run(env *environment) error {
 	if run.Asked.Target != targetBuiltin {
 		return usage("%s: only a run of target %s can be read again, this one drove %s", folder.Name(), targetBuiltin, run.Asked.Target)
 	}
-	report, ackedEnd, err := c.read(env, folder, run)
+	report, verifier, err := c.read(env, folder, run)
 	if err != nil {
 		return err
 	}
 	var judge results.Judge
 	judgeVerification(&judge, report, nil)
 	if c.Live == "" {
-		judgeFiles(&judge, report, ackedEnd)
+		judgeFiles(&judge, verifier.Reached(func(int) bool { return true }), verifier.AckedEnds())
 	}
 	verdict, code := judge.Verdict()
 	fmt.Fprintf(env.out, "%s: %d acknowledged batches, %d lost, %d unknown of which %d are there\n", verdict, report.AckedBatches, report.LostBatches,
@@ -63,10 +63,10 @@ func (c *verifyCommand) Run(env *environment) error {
 	return nil
 }
 
-// read holds the replicas against the ledgers. It also tells the offset up to which messages were acknowledged.
-func (c *verifyCommand) read(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, uint64, error) {
+// read holds the replicas against the ledgers.
+func (c *verifyCommand) read(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, *loadgen.Verifier, error) {
 	if c.Live == "" && !folder.HasData() {
-		return nil, 0, usage("%s: %s", folder.Name(), c.noData(folder))
+		return nil, nil, usage("%s: %s", folder.Name(), c.noData(folder))
 	}
 	var ledgers []string
 	for i := range run.Asked.Producers {
@@ -76,7 +76,7 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 	verifier, err := loadgen.NewVerifier(loadgen.VerifyOptions{Ledgers: ledgers, AllowTornLedgers: run.Status != results.StatusFinished, AllowTrimmed: asked.Cluster.RetentionBytes > 0,
 		Partitions: asked.Partitions})
 	if err != nil {
-		return nil, 0, &exitError{results.ExitInvalid, err}
+		return nil, nil, &exitError{results.ExitInvalid, err}
 	}
 	var source loadgen.Source
 	if c.Live != "" {
@@ -85,20 +85,20 @@ func (c *verifyCommand) read(env *environment, folder results.Folder, run result
 		source, err = offlineSource(folder, run.Asked.Nodes, verifier.AckedEnds())
 	}
 	if err != nil {
-		return nil, 0, usage("%w", err)
+		return nil, nil, usage("%w", err)
 	}
 	for _, replica := range source.Replicas() {
 		report := verifier.Read(env.ctx, source, replica)
 		fmt.Fprintf(env.out, "%s: %s%s\n", replica, readText(report, c.Live == ""), after(report.Unreadable))
 	}
 	if env.ctx.Err() != nil {
-		return nil, 0, &exitError{results.ExitInterrupted, errors.New("interrupted")}
+		return nil, nil, &exitError{results.ExitInterrupted, errors.New("interrupted")}
 	}
 	report := verifier.Finish()
 	for _, sentence := range trimmedTexts(report) {
 		fmt.Fprintln(env.out, sentence)
 	}
-	return report, verifier.AckedEnd(), nil
+	return report, verifier, nil
 }
 
 // askedLog is what a run's scenario says of the log to be read.
@@ -128,13 +128,15 @@ func (c *verifyCommand) noData(folder results.Folder) string {
 }
 
 // judgeFiles knows what a reading of live nodes does not: there is nowhere else to look. What no replica's files reach is lost, however
-// they end.
-func judgeFiles(judge *results.Judge, report *loadgen.Report, ackedEnd uint64) {
-	reached := uint64(0)
-	for _, replica := range report.Replicas {
-		reached = max(reached, replica.ReadTo)
-	}
-	if reached < ackedEnd {
-		judge.Loss("messages were acknowledged up to offset %d and the files of no replica can be read beyond offset %d", ackedEnd, reached)
+// they end. Each partition is judged by itself: what one has beyond its acknowledgements makes up for nothing that another lacks.
+func judgeFiles(judge *results.Judge, reached, ackedEnds []uint64) {
+	for partition, end := range ackedEnds {
+		of := ""
+		if len(ackedEnds) > 1 {
+			of = fmt.Sprintf("partition %d: ", partition)
+		}
+		if reached[partition] < end {
+			judge.Loss("%smessages were acknowledged up to offset %d and the files of no replica can be read beyond offset %d", of, end, reached[partition])
+		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"rejoin/loadgen"
@@ -45,7 +46,8 @@ func (r *session) verify(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.verified, r.ackedEnd = verifier.Finish(), verifier.AckedEnd()
+	r.verified, r.ackedEnds = verifier.Finish(), verifier.AckedEnds()
+	r.filesReached = verifier.Reached(func(n int) bool { return r.verifyTimes[n].name == roundOffline })
 	for _, sentence := range append(trimmedTexts(r.verified), givenUpTexts(r.verified)...) {
 		r.note("%s", sentence)
 	}
@@ -151,17 +153,9 @@ func (r *session) verification() []results.VerifyRound {
 
 // judgeOffline judges the readings of files among all readings.
 func (r *session) judgeOffline() {
-	if r.verified == nil {
-		return
-	}
-	var files loadgen.Report
-	for i, t := range r.verifyTimes {
-		if t.name == roundOffline {
-			files.Replicas = append(files.Replicas, r.verified.Replicas[i])
-		}
-	}
-	if len(files.Replicas) > 0 {
-		judgeFiles(&r.judge, &files, r.ackedEnd)
+	offline := func(t verifyTime) bool { return t.name == roundOffline }
+	if r.verified != nil && slices.ContainsFunc(r.verifyTimes, offline) {
+		judgeFiles(&r.judge, r.filesReached, r.ackedEnds)
 	}
 }
 
