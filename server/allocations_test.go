@@ -31,7 +31,7 @@ func newRawClient(t *testing.T, p *producer, messages int) *rawClient {
 	for range messages {
 		frame = wire.AppendMessage(frame, wire.Message{Payload: make([]byte, 256)})
 	}
-	head := fmt.Sprintf("POST %s/batches HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.rejoin.frame\r\nAccept: application/vnd.rejoin.frame\r\nContent-Length: %d\r\n\r\n", p.path, len(frame))
+	head := fmt.Sprintf("POST %s/batches HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/vnd.rejoin.frame\r\nAccept: application/vnd.rejoin.frame\r\nContent-Length: %d\r\n\r\n", p.path, len(frame))
 	r := &rawClient{t: t, producer: p, messages: uint32(messages), request: append([]byte(head), frame...)}
 	r.frame = r.request[len(head):]
 	for _, n := range p.c.config.Nodes {

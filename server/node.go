@@ -183,7 +183,7 @@ func (n *node) serve(ctx context.Context) error {
 		return err
 	}
 	var err error
-	n.client, err = api.NewClientPlane(api.ClientOptions{Address: n.config.Nodes[n.id].Listen.Client, Token: n.token, Node: n, Pool: n.pool,
+	n.client, err = api.NewClientPlane(api.ClientOptions{Address: n.config.Nodes[n.id].Listen.Client, Token: n.token, Called: []string{n.config.Nodes[n.id].Listen.Client, n.clientAddress(n.id)}, Node: n, Pool: n.pool,
 		ConnectionsMax: n.config.Limits.ClientConnections, BatchBytes: n.config.Limits.BatchBytes, BatchMessages: n.config.Limits.BatchMessages})
 	if err != nil {
 		return err

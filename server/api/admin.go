@@ -9,7 +9,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 )
@@ -159,15 +158,6 @@ func adminConnState(nc net.Conn, state http.ConnState) {
 	case ok && state == http.StateIdle:
 		c.enter(phaseIdle)
 	}
-}
-
-func loopbackHost(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
-	}
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 func answerAdmin(w http.ResponseWriter, status int, code, message string) {

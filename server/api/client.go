@@ -15,8 +15,9 @@ import (
 
 // ClientOptions of NewClientPlane. Zero durations and counts mean the defaults named.
 type ClientOptions struct {
-	Address string // host:port to listen on
-	Token   string // bearer token that every call must bring; empty: none, on loopback only
+	Address string   // host:port to listen on
+	Token   string   // bearer token that every call must bring; empty: none, on loopback only
+	Called  []string // host:port of this node as clients know it, beside loopback; who calls it otherwise needs the token
 	Node    Node
 	Pool    *wire.Pool
 
@@ -85,6 +86,7 @@ type ClientPlane struct {
 	node     Node
 	pool     *wire.Pool
 	token    bearer
+	called   hosts
 	listener *listener
 	server   *fasthttp.Server
 
@@ -114,7 +116,7 @@ func NewClientPlane(o ClientOptions) (*ClientPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &ClientPlane{options: o, node: o.Node, pool: o.Pool, token: newBearer(o.Token),
+	p := &ClientPlane{options: o, node: o.Node, pool: o.Pool, token: newBearer(o.Token), called: hostsOf(o.Called...),
 		listener: &listener{TCPListener: tcp, connectionsMax: o.ConnectionsMax, makesRoom: true, born: time.Now(), conns: map[*conn]struct{}{}}}
 	p.server = &fasthttp.Server{
 		Handler:        serving(p.handle),

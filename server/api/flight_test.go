@@ -172,7 +172,7 @@ func TestShutdownAnswersWhatIsInFlight(t *testing.T) {
 		}
 		defer c.Close()
 		if i%2 == 0 { // used once
-			_, _ = io.WriteString(c, "GET /v1/topics HTTP/1.1\r\nHost: x\r\n\r\n")
+			_, _ = io.WriteString(c, "GET /v1/topics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 			if _, err := io.ReadAtLeast(c, make([]byte, 400), 100); err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestPipelinedRequests(t *testing.T) {
 	for i := range 10 {
 		text = append(text, post(makeFrame(3, uint64(i+1), payloadOf(3000*i, 'x')))...)
 	}
-	text = append(text, "GET /v1/topics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"...)
+	text = append(text, "GET /v1/topics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"...)
 	answer := s.raw(t, string(text))
 	for op := range 10 {
 		if !strings.Contains(answer, fmt.Sprintf(`{"op":%d,"base_offset":%d,"view":5}`, op+1, op)) {

@@ -26,6 +26,11 @@ func (p *ClientPlane) judge(h *fasthttp.RequestHeader) (target, *refusal) {
 	if !p.token.allows(h.Peek(fasthttp.HeaderAuthorization)) {
 		return target{}, refusedToken
 	}
+	if !p.token.needed {
+		if refused := p.called.guest(h); refused != nil {
+			return target{}, refused
+		}
+	}
 	t, refused := parseTarget(h.RequestURI())
 	if refused != nil {
 		return t, refused

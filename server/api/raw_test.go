@@ -50,7 +50,7 @@ func (s *plane) try(t *testing.T, text string) string {
 func TestSmuggling(t *testing.T) {
 	s := start(t, nil)
 	hidden := string(post(makeFrame(3, 9, nil)))
-	head := "POST " + batches + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + mediaFrame + "\r\n"
+	head := "POST " + batches + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + mediaFrame + "\r\n"
 	for name, text := range map[string]string{
 		"length and chunked":      head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"chunked and length":      head + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + hidden,
@@ -68,7 +68,7 @@ func TestSmuggling(t *testing.T) {
 		"beyond 64 bits":          head + "Content-Length: 18446744073709551621\r\n\r\nhello" + hidden,
 		"2^63":                    head + "Content-Length: 9223372036854775808\r\n\r\nhello" + hidden,
 		"folded":                  head + "Content-Length: 5\r\n Transfer-Encoding: chunked\r\n\r\nhello" + hidden,
-		"get with chunked":        "GET /v1/cluster HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"get with chunked":        "GET /v1/cluster HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"version 1.0 and chunked": strings.Replace(head, "1.1", "1.0", 1) + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"not http":                "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 100) + "\r\n\r\n" + hidden,
 	} {
@@ -87,13 +87,13 @@ func TestSmuggling(t *testing.T) {
 }
 
 func post(frame []byte) []byte {
-	head := "POST " + batches + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: "
+	head := "POST " + batches + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: "
 	return append([]byte(head+strconv.Itoa(len(frame))+"\r\n\r\n"), frame...)
 }
 
 func TestHeadTooLarge(t *testing.T) {
 	s := start(t, nil)
-	answer := s.raw(t, "GET /v1/cluster HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("a", 8000)+"\r\n\r\n")
+	answer := s.raw(t, "GET /v1/cluster HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("a", 8000)+"\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.1 431 ") {
 		t.Errorf("%.200q", answer)
 	}
@@ -119,7 +119,7 @@ func TestContinueToNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wait := "GET " + frames + "?wait_ms=300 HTTP/1.1\r\nHost: x\r\n\r\n"
+		wait := "GET " + frames + "?wait_ms=300 HTTP/1.1\r\nHost: localhost\r\n\r\n"
 		text := strings.Replace(string(post(makeFrame(3, 1, payloadOf(5000, 'x')))), "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n", 1)
 		head, _, _ := strings.Cut(text, "\r\n\r\n")
 		if _, err := io.WriteString(c, wait+head+"\r\n\r\n"); err != nil {
@@ -160,7 +160,7 @@ func TestEmptyPool(t *testing.T) {
 // C10: slow and lying senders are cut at the timeout, cost no memory and no buffer for longer.
 func TestSlowSenders(t *testing.T) {
 	s := start(t, func(o *ClientOptions) { o.HeadTimeout, o.BodyTimeout = 300*time.Millisecond, 300*time.Millisecond })
-	head := "POST " + batches + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: 1048704\r\n\r\n"
+	head := "POST " + batches + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: 1048704\r\n\r\n"
 	var conns []net.Conn
 	for i := range 40 {
 		c, err := net.Dial("tcp", s.Address().String())
@@ -244,13 +244,13 @@ func TestConnectionCap(t *testing.T) {
 
 // C10: who holds connections and does nothing with them, or does it slowly, does not keep others out.
 func TestHeldConnectionsMakeRoom(t *testing.T) {
-	head := "POST " + batches + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: 1000000\r\n\r\n"
+	head := "POST " + batches + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + mediaFrame + "\r\nContent-Length: 1000000\r\n\r\n"
 	for name, text := range map[string]string{
 		"unused":       "",
-		"idle":         "GET /v1/topics HTTP/1.1\r\nHost: x\r\n\r\n",
+		"idle":         "GET /v1/topics HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		"slow head":    head[:9],
 		"slow body":    head + "abc",
-		"slow to read": "GET " + frames + "?max_bytes=8000000 HTTP/1.1\r\nHost: x\r\n\r\n",
+		"slow to read": "GET " + frames + "?max_bytes=8000000 HTTP/1.1\r\nHost: localhost\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits for a second

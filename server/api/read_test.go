@@ -155,7 +155,7 @@ func TestSpansAreReleasedWhateverTheReaderDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_, _ = io.WriteString(c, "GET "+frames+"?max_bytes=8000000 HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, _ = io.WriteString(c, "GET "+frames+"?max_bytes=8000000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
 	eventually(t, "every span is released", func() bool {
 		s.partition.mu.Lock()

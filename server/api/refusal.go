@@ -27,6 +27,10 @@ var (
 		"this call takes no body"}
 	refusedToken = &refusal{fasthttp.StatusUnauthorized, "unauthorized",
 		"send Authorization: Bearer TOKEN with the token of this cluster"}
+	refusedHost = &refusal{fasthttp.StatusForbidden, "forbidden",
+		"without a token this plane answers only to a loopback address, localhost, or this node's client address of the cluster file (listen, dial) as its Host"}
+	refusedOrigin = &refusal{fasthttp.StatusForbidden, "forbidden",
+		"without a token this plane answers no web page: leave the Origin header out"}
 	refusedNoRoute = &refusal{fasthttp.StatusNotFound, "not_found",
 		"there is no such call; see /openapi.yaml"}
 	refusedNoPartition = &refusal{fasthttp.StatusNotFound, "not_found",
