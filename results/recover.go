@@ -58,15 +58,29 @@ func (k Kill) FirstAckAfterNs(ackNs []int64) *int64 {
 const commitAgeNs = int64(200 * time.Millisecond)
 
 // CatchupWatch finds out from status samples when a restarted node has caught up: at the first poll in which its commit is at or above the
-// highest commit that any node had shown 200 ms before. Samples come in order of time. Not safe for concurrent use.
+// highest commit that any node had shown 200 ms before, in every partition. Samples come in order of time. Not safe for concurrent use.
 type CatchupWatch struct {
-	// shown are rises of the highest commit, oldest first; all but the newest that is old enough are dropped as they age.
-	shown []shownCommit
+	shown []shownCommits // of each partition
 	// waiting holds the restarted nodes.
 	waiting map[string]int64
 }
 
+// shownCommits are rises of the highest commit, oldest first; all but the newest that is old enough are dropped as they age.
+type shownCommits []shownCommit
+
 type shownCommit struct{ tNs, commit int64 }
+
+// take books a commit and says whether it was below what had been shown for long enough.
+func (c *shownCommits) take(tNs, commit int64) (behind bool) {
+	if n := len(*c); n == 0 || commit > (*c)[n-1].commit {
+		*c = append(*c, shownCommit{tNs, commit})
+	}
+	for len(*c) > 1 && (*c)[1].tNs <= tNs-commitAgeNs {
+		*c = (*c)[1:]
+	}
+	old := (*c)[0]
+	return old.tNs <= tNs-commitAgeNs && commit < old.commit
+}
 
 // Restarted says that a node's new process was started at tNs.
 func (w *CatchupWatch) Restarted(node string, tNs int64) {
@@ -87,17 +101,15 @@ func (w *CatchupWatch) Add(s Status) bool {
 	if !s.Up || s.CommitOp == nil {
 		return false
 	}
-	if n := len(w.shown); n == 0 || *s.CommitOp > w.shown[n-1].commit {
-		w.shown = append(w.shown, shownCommit{s.TNs, *s.CommitOp})
-	}
-	for len(w.shown) > 1 && w.shown[1].tNs <= s.TNs-commitAgeNs {
-		w.shown = w.shown[1:]
+	behind := false
+	for partition, commit := range s.PartitionCommits() {
+		if partition == len(w.shown) {
+			w.shown = append(w.shown, nil)
+		}
+		behind = w.shown[partition].take(s.TNs, commit) || behind
 	}
 	restart, ok := w.waiting[s.Node]
-	if !ok || s.TNs < restart {
-		return false
-	}
-	if old := w.shown[0]; old.tNs <= s.TNs-commitAgeNs && *s.CommitOp < old.commit {
+	if !ok || s.TNs < restart || behind {
 		return false
 	}
 	delete(w.waiting, s.Node)

@@ -103,8 +103,29 @@ func TestCatchupWatch(t *testing.T) {
 	if want := 65 * poll; caughtAt != want || w.Waiting() != 0 {
 		t.Errorf("caught up at %d ms, want %d ms; waiting %d", caughtAt/1e6, want/1e6, w.Waiting())
 	}
-	if len(w.shown) > 12 {
-		t.Errorf("%d commits remembered", len(w.shown))
+	if len(w.shown[0]) > 12 {
+		t.Errorf("%d commits remembered", len(w.shown[0]))
+	}
+}
+
+// TestCatchupInEveryPartition: what a node has more in one partition makes up for nothing that it lacks in another.
+func TestCatchupInEveryPartition(t *testing.T) {
+	var w CatchupWatch
+	sample := func(tNs int64, node string, commits ...int64) Status {
+		sum := int64(0)
+		for _, c := range commits {
+			sum += c
+		}
+		return Status{TNs: tNs, Node: node, Up: true, CommitOp: &sum, Commits: commits}
+	}
+	w.Add(sample(0, "n0", 100, 100))
+	w.Restarted("n1", 1e9)
+	if w.Add(sample(2e9, "n1", 150, 60)) {
+		t.Error("caught up with 60 of 100 in the second partition")
+	}
+	w.Add(sample(2.01e9, "n0", 150, 110))
+	if !w.Add(sample(2.02e9, "n1", 150, 100)) { // 110 was shown 10 ms ago only
+		t.Error("not caught up with all that was shown 200 ms before")
 	}
 }
 

@@ -15,6 +15,13 @@ type Status struct {
 	State string `json:"state,omitempty"`
 	// Fetching is repair or transfer while one goes on. State is one word: view_change and wiped hide that a node fetches.
 	Fetching string `json:"fetching,omitempty"`
+	// Views, heads and commits of each partition, and the partitions that the node leads; only where a topic has several. The fields above are then of
+	// all: role is primary where the node leads any and none where it has no role in some, view is that of the first, state the first that is not
+	// normal, ops are sums.
+	Views     []int64 `json:"views,omitempty"`
+	Heads     []int64 `json:"heads,omitempty"`
+	Commits   []int64 `json:"commits,omitempty"`
+	PrimaryOf []int   `json:"primary_of,omitempty"`
 	// RssAnonBytes is sampled once a second, null in the polls between.
 	RssAnonBytes *int64 `json:"rss_anon_bytes,omitempty"`
 	// Pid, CPUNs and WrittenBytes come with it: user and system time of the process, and what it sent to storage, both since its start.

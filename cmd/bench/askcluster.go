@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,7 +73,9 @@ func (a clusterAsker) ask(ctx context.Context, node int) (results.Status, error)
 	return results.Status{}, fmt.Errorf("node %d answered at the address of node %d", cluster.Node, node)
 }
 
-// statusOf sums the ops of all partitions; role, view, state and what is fetched are those of the first.
+// statusOf sums the ops of all partitions, and lists them where there are several. A node is primary if it leads any partition, since its death
+// then interrupts producers, and backup only if it is one in all; it is in the first state that is not normal, and fetches what it fetches anywhere.
+// The view is that of the first.
 func statusOf(s api.NodeStatus) (results.Status, error) {
 	if len(s.Partitions) == 0 {
 		return results.Status{}, fmt.Errorf("node %d names no partition", s.Node)
@@ -84,6 +87,36 @@ func statusOf(s api.NodeStatus) (results.Status, error) {
 		known += int64(part.KnownCommit)
 	}
 	first := s.Partitions[0]
-	return results.Status{Role: string(first.Role), State: string(first.State), Fetching: first.Fetching, View: new(int64(first.View)), HeadOp: &head, CommitOp: &commit,
-		KnownCommit: &known}, nil
+	out := results.Status{Role: string(first.Role), State: string(first.State), Fetching: first.Fetching, View: new(int64(first.View)), HeadOp: &head, CommitOp: &commit,
+		KnownCommit: &known}
+	if len(s.Partitions) > 1 {
+		tellApart(&out, s.Partitions)
+	}
+	return out, nil
+}
+
+func tellApart(out *results.Status, partitions []api.Status) {
+	noRole := false
+	for i, part := range partitions {
+		out.Views, out.Heads, out.Commits = append(out.Views, int64(part.View)), append(out.Heads, int64(part.Head)), append(out.Commits, int64(part.Commit))
+		switch part.Role {
+		case api.RolePrimary:
+			out.PrimaryOf = append(out.PrimaryOf, i)
+		case api.RoleBackup:
+		default:
+			noRole = true
+		}
+		if out.State == string(api.StateNormal) {
+			out.State = string(part.State)
+		}
+		out.Fetching = cmp.Or(out.Fetching, part.Fetching)
+	}
+	switch {
+	case noRole:
+		out.Role = string(api.RoleNone)
+	case len(out.PrimaryOf) > 0:
+		out.Role = results.RolePrimary
+	default:
+		out.Role = results.RoleBackup
+	}
 }

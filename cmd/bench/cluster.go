@@ -125,21 +125,32 @@ func (c *cluster) missing(_ context.Context, all []results.Status) string {
 	return missingOfCluster(all)
 }
 
-// missingOfCluster: all nodes of our log answer and agree on a primary before load begins.
+// missingOfCluster: all nodes of our log answer and agree on a primary of every partition before load begins.
 func missingOfCluster(all []results.Status) string {
-	primary, known := primaryOf(all)
-	for i, s := range all {
-		switch {
-		case !s.Up:
+	for _, s := range all {
+		if !s.Up {
 			return s.Node + " does not answer"
-		case !known:
-			return "no node is primary"
-		case s.State != "normal":
-			return fmt.Sprintf("%s is in state %s", s.Node, s.State)
-		case *s.View != *all[primary].View:
-			return fmt.Sprintf("%s is in view %d, the primary in view %d", s.Node, *s.View, *all[primary].View)
-		case i != primary && s.Role != results.RoleBackup:
-			return s.Node + " has no role"
+		}
+	}
+	partitions := partitionsOf(all)
+	for partition := range partitions {
+		where := inPartition(partition, partitions)
+		primary, known := leaderOf(all, partition)
+		if !known {
+			return "no node is primary" + where
+		}
+		view := all[primary].PartitionViews()[partition]
+		for i, s := range all {
+			switch {
+			case s.State != "normal":
+				return fmt.Sprintf("%s is in state %s", s.Node, s.State)
+			case s.PartitionCount() != partitions:
+				return fmt.Sprintf("%s names %d of %d partitions", s.Node, s.PartitionCount(), partitions)
+			case s.PartitionViews()[partition] != view:
+				return fmt.Sprintf("%s is in view %d, the primary in view %d%s", s.Node, s.PartitionViews()[partition], view, where)
+			case s.Role != results.RolePrimary && s.Role != results.RoleBackup || i != primary && s.Leads(partition):
+				return s.Node + " has no role" + where
+			}
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestSampleProcess(t *testing.T) {
 	}
 	var none results.Status
 	sampleProcess(&none, 0)
-	if none != (results.Status{}) {
+	if !reflect.DeepEqual(none, results.Status{}) {
 		t.Errorf("no process, but %+v", none)
 	}
 	if cpuOf(1<<22+1) != nil || writtenOf(1<<22+1) != nil { // beyond the largest pid

@@ -78,12 +78,11 @@ func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
 	kills := timeline.Kills
 	facts := polledFacts{readableMs: map[string]*float64{}, views: map[int64]bool{}, returns: make([]polledReturn, len(kills)),
 		cost: results.CostWatch{FromNs: timeline.WarmupEndNs, ToNs: r.outcome.StopNs}}
-	highest, shown := int64(0), int64(0) // committed in the end, and shown by any node so far
+	var highest highestOps // committed in the end, in each partition
 	for _, s := range r.finalStatus {
-		if s.CommitOp != nil {
-			highest = max(highest, *s.CommitOp)
-		}
+		highest.take(s.PartitionCommits())
 	}
+	shown := int64(0) // by any node so far; of several partitions the sum
 	reader, err := r.folder.OpenStatus()
 	if err != nil {
 		return facts, fmt.Errorf("read status samples: %w", err)
@@ -108,11 +107,13 @@ func (r *session) readStatus(timeline results.Timeline) (polledFacts, error) {
 			}
 		}
 		inRun := s.TNs >= 0 && (r.quietEndNs == 0 || s.TNs <= r.quietEndNs)
-		if inRun && s.Role == results.RolePrimary && s.View != nil && *s.View != r.firstView {
-			facts.views[*s.View] = true
+		for partition, view := range s.PartitionViews() {
+			if inRun && s.Leads(partition) && view != r.firstView {
+				facts.views[view] = true
+			}
 		}
 		from := r.readableFrom(s.Node, timeline.Kills)
-		if r.quietEndNs > 0 && s.TNs >= from && *s.CommitOp >= highest && facts.readableMs[s.Node] == nil {
+		if r.quietEndNs > 0 && s.TNs >= from && highest.below(s.PartitionCommits()) < 0 && facts.readableMs[s.Node] == nil {
 			facts.readableMs[s.Node] = new(float64(s.TNs-from) / 1e6)
 		}
 	}

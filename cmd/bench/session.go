@@ -312,23 +312,7 @@ func (r *session) notAlike() string {
 	}
 	gone := r.takenAway()
 	all := slices.DeleteFunc(r.system.status(), func(s results.Status) bool { return gone[s.Node] })
-	highest := int64(0)
-	for _, s := range all {
-		if !s.Up {
-			return s.Node + " did not answer"
-		}
-		for _, op := range []*int64{s.HeadOp, s.CommitOp} {
-			if op != nil {
-				highest = max(highest, *op)
-			}
-		}
-	}
-	for _, s := range all {
-		if s.CommitOp != nil && *s.CommitOp < highest {
-			return fmt.Sprintf("%s had committed op %d of %d", s.Node, *s.CommitOp, highest)
-		}
-	}
-	return ""
+	return differing(all)
 }
 
 // stop ends what the system runs, and gives back what it held.

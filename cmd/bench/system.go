@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"rejoin/loadgen"
 	"rejoin/results"
@@ -68,29 +69,50 @@ const (
 	roundRestart = "restart" // every replica by its own address, after all were killed and started again
 )
 
-// primaryOf is the node that calls itself primary of the highest view; false if none does. A system that numbers no views has one primary, or
-// two for a moment, of which the first counts.
-func primaryOf(all []results.Status) (int, bool) {
+// primaryOf is the primary of the first partition.
+func primaryOf(all []results.Status) (int, bool) { return leaderOf(all, 0) }
+
+// leaderOf is the node that calls itself primary of a partition in the highest view; false if none does. A system that numbers no views has one
+// primary, or two for a moment, of which the first counts.
+func leaderOf(all []results.Status, partition int) (int, bool) {
 	best, highest := -1, int64(-1)
 	for i, s := range all {
 		view := int64(0)
-		if s.View != nil {
-			view = *s.View
+		if views := s.PartitionViews(); partition < len(views) {
+			view = views[partition]
 		}
-		if s.Up && s.Role == results.RolePrimary && view > highest {
+		if s.Up && s.Leads(partition) && view > highest {
 			best, highest = i, view
 		}
 	}
 	return best, best >= 0
 }
 
-// roleOf is what a node is at the moment.
+// partitionsOf is how many partitions the nodes tell of, at least one.
+func partitionsOf(all []results.Status) int {
+	most := 1
+	for _, s := range all {
+		most = max(most, s.PartitionCount())
+	}
+	return most
+}
+
+// inPartition names a partition where there are several.
+func inPartition(partition, partitions int) string {
+	if partitions == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" in partition %d", partition)
+}
+
+// roleOf is what a node is at the moment: primary if it is that of any partition, backup if it is one in all.
 func roleOf(all []results.Status, node int) string {
-	primary, known := primaryOf(all)
-	switch {
-	case known && primary == node:
-		return results.RolePrimary
-	case all[node].Up && all[node].Role == results.RoleBackup:
+	for partition := range partitionsOf(all) {
+		if leader, known := leaderOf(all, partition); known && leader == node {
+			return results.RolePrimary
+		}
+	}
+	if all[node].Up && all[node].Role == results.RoleBackup {
 		return results.RoleBackup
 	}
 	return results.RoleUnknown
