@@ -156,7 +156,7 @@ func ParseConfig(text []byte) (Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Config{}, errors.New("the file is empty; it needs cluster, nodes and topics")
 	}
-	if nesting(text) > nestingMax {
+	if Nesting(text) > nestingMax {
 		return Config{}, fmt.Errorf("the file is nested more than %d levels deep; a cluster file has four", nestingMax)
 	}
 	var c Config

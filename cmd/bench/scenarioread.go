@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"rejoin/server"
 )
 
 // scenarioBytesMax and scenarioTokensMax bound what is read before anything of it is believed: the parser calls itself for each level of
@@ -69,7 +71,7 @@ func readScenario(text []byte, s *Scenario) error {
 	case !utf8.Valid(text):
 		return errors.New("the file holds bytes that are no UTF-8; save it as UTF-8")
 	}
-	if deepest := nesting(text); deepest > scenarioNestingMax {
+	if deepest := server.Nesting(text); deepest > scenarioNestingMax {
 		return fmt.Errorf("the file is nested %d levels deep; a scenario has fewer than %d", deepest, scenarioNestingMax)
 	}
 	tree, err := parser.ParseBytes(text, 0)
@@ -97,26 +99,6 @@ func readScenario(text []byte, s *Scenario) error {
 		at, _ := fieldAt(text, field)
 		return at != nil
 	})
-}
-
-// nesting is how deep brackets and indentation go at most; a few in a string or a comment do no harm.
-func nesting(text []byte) int {
-	deepest := 0
-	open := 0
-	for line := range bytes.Lines(text) {
-		indented := (len(line) - len(bytes.TrimLeft(line, " -?\t"))) / 2
-		deepest = max(deepest, indented/4) // editors indent by up to eight
-		for _, c := range line {
-			switch c {
-			case '[', '{':
-				open++
-				deepest = max(deepest, open)
-			case ']', '}':
-				open = max(open-1, 0)
-			}
-		}
-	}
-	return deepest
 }
 
 func tokensOf(tree *ast.File) []*token.Token {

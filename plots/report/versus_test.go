@@ -27,24 +27,7 @@ func versusOf(t *testing.T, v VersusPage) string {
 // sampleSystems are two systems of two runs each, the second three times as slow, and one that is not there.
 func sampleSystems(t *testing.T, name string) compare.Versus {
 	t.Helper()
-	root := t.TempDir()
-	var entries []compare.Entry
-	for i, target := range []string{"builtin", "kafka"} {
-		e := compare.Entry{Target: target + name}
-		for n := range 2 {
-			folder, err := sample.Run(root, sample.Options{Seconds: 70, PollNs: int64(time.Second), Seed: uint64(2*i + n), Factor: float64(1 + 2*i), After: time.Duration(2*n+i) * time.Minute, Name: name})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := compare.Load(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Runs = append(e.Runs, r)
-		}
-		entries = append(entries, e)
-	}
-	v, err := compare.CompareSystems("quick"+name, 2, append(entries, compare.Entry{Target: "nats" + name, NotRun: "no nats-server" + name}), time.Now())
+	v, err := sample.Systems(t.TempDir(), name, [3]string{"builtin", "kafka", "nats"}, "no nats-server")
 	if err != nil {
 		t.Fatal(err)
 	}

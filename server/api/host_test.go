@@ -2,28 +2,14 @@ package api
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"testing"
-	"time"
 )
 
 // callAs opens a session as a browser would for a page: without a body, and with what the page cannot choose.
 func (s *plane) callAs(t *testing.T, host, headers string) string {
 	t.Helper()
-	c, err := net.Dial("tcp", s.Address().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-	_, _ = fmt.Fprintf(c, "POST %s?client=%032x HTTP/1.1\r\nHost:%s\r\n%sContent-Length: 0\r\nConnection: close\r\n\r\n", strings.TrimSuffix(batches, "batches")+"sessions", 7, host, headers)
-	answer, err := io.ReadAll(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(answer)
+	return s.raw(t, fmt.Sprintf("POST %s?client=%032x HTTP/1.1\r\nHost:%s\r\n%sContent-Length: 0\r\nConnection: close\r\n\r\n", strings.TrimSuffix(batches, "batches")+"sessions", 7, host, headers))
 }
 
 // TestNoPageOpensSessions: neither under a rebound name nor from elsewhere; producers may under every name of the node.

@@ -12,20 +12,27 @@ import (
 	"rejoin/server/wire"
 )
 
+// sevenOps is a log of ops 1 to 7, two to a segment.
+func sevenOps(t *testing.T) *fullRig {
+	t.Helper()
+	f := newFullRig(t, 0)
+	var jobs []Job
+	for range 7 {
+		jobs = append(jobs, f.job(JobAppend))
+	}
+	if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+		t.Fatal(len(left), err)
+	}
+	return f
+}
+
 // TestTrimUnderCrashes: whatever a power cut leaves of a log that was told to begin behind a hole, it begins
 // where it did or where it was told, and in both cases its client table can be told.
 func TestTrimUnderCrashes(t *testing.T) {
 	var was [2]int
 	for k := 0; ; k++ {
 		for seed := range uint64(3) {
-			f := newFullRig(t, 0)
-			var jobs []Job
-			for range 7 { // two to a segment
-				jobs = append(jobs, f.job(JobAppend))
-			}
-			if left, err := f.perform(jobs); err != nil || len(left) > 0 {
-				t.Fatal(len(left), err)
-			}
+			f := sevenOps(t)
 			f.posted = nil
 			f.fs.StopBefore(k)
 			_, err := f.perform([]Job{trimJob(f, 6, 0)})
@@ -67,14 +74,7 @@ func TestTrimWithinLostFilesUnderCrashes(t *testing.T) {
 	var was [6]int // by where it begins
 	for k, done := 0, false; !done; k++ {
 		for seed := range uint64(3) {
-			f := newFullRig(t, 0)
-			var jobs []Job
-			for range 7 { // two to a segment
-				jobs = append(jobs, f.job(JobAppend))
-			}
-			if left, err := f.perform(jobs); err != nil || len(left) > 0 {
-				t.Fatal(len(left), err)
-			}
+			f := sevenOps(t)
 			if err := f.disk.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"rejoin/plots/report"
 	"rejoin/plots/report/sample"
@@ -18,23 +17,7 @@ import (
 func systems(t *testing.T) (compare.Versus, string) {
 	t.Helper()
 	dir := t.TempDir()
-	var entries []compare.Entry
-	for i, target := range []string{"builtin", "kafka:flush"} {
-		e := compare.Entry{Target: target}
-		for n := range 2 {
-			folder, err := sample.Run(dir, sample.Options{Seconds: 70, PollNs: int64(time.Second), Seed: uint64(2*i + n), Factor: float64(1 + 2*i), After: time.Duration(2*n+i) * time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := compare.Load(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Runs = append(e.Runs, r)
-		}
-		entries = append(entries, e)
-	}
-	v, err := compare.CompareSystems("quick", 2, append(entries, compare.Entry{Target: "nats:always", NotRun: "there is no nats-server at bin/peers/nats-server: run make peers"}), time.Now())
+	v, err := sample.Systems(dir, "", [3]string{"builtin", "kafka:flush", "nats:always"}, "there is no nats-server at bin/peers/nats-server: run make peers")
 	if err != nil {
 		t.Fatal(err)
 	}
