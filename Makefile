@@ -69,7 +69,7 @@ peers: ## build or fetch the servers of other systems that targets start, into b
 	else echo "no Kafka: Maven does not reach its repository"; rm -rf bin/peers/kafka; fi
 
 versus: build peers ## run scenario quick against our log, NATS JetStream and Kafka in turn, REPEAT=1 each, into one table and one page; about ten minutes
-	$(BENCH) versus quick --targets $(or $(TARGETS),builtin,nats,nats:always,kafka) --repeat $(or $(REPEAT),1)
+	$(BENCH) versus quick $(if $(TARGETS),--targets $(TARGETS)) --repeat $(or $(REPEAT),1)
 
 weight: build ## what the client libraries of other systems weigh: size, start and memory of bench with and without them, in turn
 	$(GOBUILD) bin/bench-core -tags core ./cmd/bench
