@@ -43,6 +43,7 @@ var kept = []uint64{
 	7000162967,    // retention: what a cut was about to drop made up for what was trimmed
 	9400002948,    // S4: a primary met damage while its log_view was being saved, and led without the op
 	9500003451,    // S4: the same with a write that the disk had lost
+	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 }
 
 // Kept returns the seeds that every campaign plays again.

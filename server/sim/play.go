@@ -51,7 +51,7 @@ func (w *world) play() {
 func (w *world) begin() {
 	w.check.init(w)
 	w.live = check.NewLiveness(check.Options{RingOps: w.setup.config.RingOps, Fail: w.fail,
-		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].reads(id) }, Gives: w.gives})
+		Holds: func(i int, id vsr.ID) bool { return w.nodes[i].reads(id) }, Gives: w.gives, Start: func(i int) uint64 { return w.nodes[i].seen.start }})
 	for i := range w.setup.replicas {
 		n := newNode(w, i)
 		n.seen.start = 1
@@ -63,10 +63,10 @@ func (w *world) begin() {
 	}
 }
 
-// gives tells whether a replica can send a committed op, or has trimmed it.
+// gives tells whether a replica can send a committed op.
 func (w *world) gives(i int, op uint64) bool {
-	n, h := w.nodes[i], w.check.at(op)
-	return n.seen.start > op || h != nil && n.reads(h.ID())
+	h := w.check.at(op)
+	return h != nil && w.nodes[i].reads(h.ID())
 }
 
 // catchUpUnderLoad: every replica reaches what was committed when the faults stopped, and commits go

@@ -26,6 +26,7 @@ func newRig(t *testing.T) *rig {
 	}
 	r.c.Nodes[1].Status.Leading = true
 	r.live = NewLiveness(Options{RingOps: 8, Holds: func(int, vsr.ID) bool { return true }, Gives: func(int, uint64) bool { return true },
+		Start: func(int) uint64 { return 1 },
 		Fail: func(property, format string, args ...any) {
 			if r.broken == "" {
 				r.broken, r.detail = property, fmt.Sprintf(format, args...)
@@ -145,7 +146,7 @@ func TestPullOfWhatIsLost(t *testing.T) {
 	r := newRig(t)
 	r.lag(16)
 	from := 3
-	r.live.Gives = func(i int, op uint64) bool { return i == from || op > 17 }
+	r.live.Gives = func(i int, op uint64) bool { return i > 0 && (i == from || op > 17) }
 	round := uint64(0)
 	pull := func(op uint64) {
 		for range RepeatsMax + 1 {
@@ -163,6 +164,55 @@ func TestPullOfWhatIsLost(t *testing.T) {
 	r.c.Commit = 16 // nobody has committed it: who asks for it is wrong to
 	r.ticks(1)
 	pull(17)
+	r.want("P2")
+}
+
+// So may a pull of what all have trimmed, where an op of each chain that could take the log's place is damaged
+// wherever it was. One chain that can be had is enough to break the promise.
+func TestPullOfBrokenChains(t *testing.T) {
+	for name, c := range map[string]struct {
+		starts, damaged [2]uint64 // of replicas 1 and 2; 0: nothing is
+		commit          uint64    // of replica 1
+		want            string
+	}{
+		"lost everywhere":              {[2]uint64{20, 25}, [2]uint64{30, 30}, 40, ""},
+		"trimmed at one":               {[2]uint64{20, 31}, [2]uint64{30, 0}, 40, "P2"},
+		"damaged at one":               {[2]uint64{20, 25}, [2]uint64{30, 0}, 40, "P2"},
+		"another at each":              {[2]uint64{20, 25}, [2]uint64{30, 31}, 40, "P2"},
+		"lost before the other begins": {[2]uint64{20, 25}, [2]uint64{22, 0}, 40, "P2"},
+		"each has its own":             {[2]uint64{20, 20}, [2]uint64{20, 20}, 40, ""},
+		"behind the end of one":        {[2]uint64{20, 25}, [2]uint64{30, 30}, 29, "P2"},
+		"one has the very op":          {[2]uint64{17, 25}, [2]uint64{30, 30}, 40, "P2"},
+		"nothing is damaged":           {[2]uint64{20, 25}, [2]uint64{0, 0}, 40, "P2"},
+		"one ends before the op":       {[2]uint64{3, 25}, [2]uint64{30, 30}, 16, ""},
+	} {
+		r := newRig(t)
+		r.lag(16)
+		r.c.Nodes[1].Status.Commit.Op = c.commit
+		r.ticks(1)
+		r.live.Start = func(i int) uint64 { return append([]uint64{1}, c.starts[:]...)[i] }
+		r.live.Gives = func(i int, op uint64) bool {
+			return i > 0 && op != c.damaged[i-1] && op <= r.c.Nodes[i].Status.Commit.Op
+		}
+		for round := uint64(1); round <= RepeatsMax+1; round++ {
+			r.want("")
+			r.pull(round, 17, 40, false)
+		}
+		if r.broken != c.want {
+			t.Errorf("%s: broken: %q, want %q", name, r.broken, c.want)
+		}
+	}
+}
+
+// A hole that others have trimmed is closed by beginning behind it, not by a chain.
+func TestPullOfATrimmedHoleBreaksP2(t *testing.T) {
+	r := newRig(t)
+	r.live.Start = func(i int) uint64 { return 20 * uint64(i) }
+	r.live.Gives = func(_ int, op uint64) bool { return op != 17 && op != 30 }
+	for round := uint64(1); round <= RepeatsMax+1; round++ {
+		r.want("")
+		r.pull(round, 17, 17, false)
+	}
 	r.want("P2")
 }
 

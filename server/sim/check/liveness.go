@@ -24,7 +24,8 @@ const (
 type Options struct {
 	RingOps uint64                            // a replica that lags so far behind needs a transfer
 	Holds   func(replica int, id vsr.ID) bool // an observer of its disk sees this op there, undamaged
-	Gives   func(replica int, op uint64) bool // the same of the committed op of this number, or it has trimmed it: then it gives what follows
+	Gives   func(replica int, op uint64) bool // the same of the committed op of this number
+	Start   func(replica int) uint64          // the same of its log's first op: what is below is trimmed
 	Fail    Fail
 }
 

@@ -44,7 +44,7 @@ func (l *Liveness) Sent(m *vsr.Message, s *vsr.Status) {
 	if m.Kind == vsr.MsgPull && !l.pulls[m.From].sent(l, m, s) {
 		return // more of a pull that runs
 	}
-	if m.Kind == vsr.MsgFetch && !l.reachable(m.Ack) || m.Kind == vsr.MsgPull && l.lost(m.FromOp) {
+	if m.Kind == vsr.MsgFetch && !l.reachable(m.Ack) || m.Kind == vsr.MsgPull && l.ungiven(m.FromOp, m.ToOp <= s.Commit.Op) {
 		return // only a replica that is away can end it: nothing is wrong with asking
 	}
 	q := &l.requests[m.From]
@@ -75,13 +75,43 @@ func (l *Liveness) reachable(id vsr.ID) bool {
 	return false
 }
 
-// lost tells whether no connected replica can give a committed op, nor what follows it. Who lacks it has
+// ungiven tells whether no connected replica can give what a pull from this op needs: the op itself, where
+// somebody has it, or else, unless it is to close a hole, a chain that takes the log's place. Who lacks it has
 // nothing else to ask for, and must not stop asking: a replica that is away may come back with it.
-func (l *Liveness) lost(op uint64) bool {
+func (l *Liveness) ungiven(op uint64, hole bool) bool {
+	if op > l.cluster.Commit || l.given(op) {
+		return false
+	}
+	trimmed := false
 	for i := range l.cluster.Nodes {
-		if l.cluster.connected(i) && l.Gives(i, op) {
+		if !l.cluster.connected(i) || l.Start(i) <= op {
+			continue
+		}
+		if trimmed = true; l.givenChain(i, op) {
 			return false
 		}
 	}
-	return op <= l.cluster.Commit
+	return !hole || !trimmed
+}
+
+// given tells whether a connected replica has a committed op.
+func (l *Liveness) given(op uint64) bool {
+	for i := range l.cluster.Nodes {
+		if l.cluster.connected(i) && l.Start(i) <= op && l.Gives(i, op) {
+			return true
+		}
+	}
+	return false
+}
+
+// givenChain tells whether the chain that a replica offers to who lacks op can be had: each of its ops, from
+// whoever has it.
+func (l *Liveness) givenChain(i int, op uint64) bool {
+	commit := l.cluster.Nodes[i].Status.Commit.Op
+	for n := l.Start(i); n <= commit; n++ {
+		if !l.given(n) {
+			return false
+		}
+	}
+	return commit >= op
 }
