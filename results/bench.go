@@ -105,7 +105,7 @@ func writeBenchRun(w io.Writer, r Run, s Summary) {
 	}
 	l.maybe(rss, "rss-anon-B").perMessage(s.Cost.NodesCPUNs, s.Cost.AckedMessages, "node-cpu-ns/msg").
 		perMessage(s.Cost.GeneratorCPUNs, s.AckedBatches*int64(r.Asked.BatchMessages), "generator-cpu-ns/msg").
-		perMessage(s.Cost.NodesWrittenBytes, s.Cost.AckedMessages, "disk-B/msg")
+		perMessage(s.Cost.DeviceWrittenBytes, s.Cost.AckedMessages, "disk-B/msg")
 	fmt.Fprintln(w, l.b.String())
 }
 

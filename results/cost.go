@@ -6,10 +6,9 @@ type Cost struct {
 	// NodesCPUNs is user and system time of all nodes, every process of each, in the measured phase (from the end of the warm-up to load
 	// stop). What a process used after its last sample, up to a second, is missing for each kill.
 	NodesCPUNs *int64 `json:"nodes_cpu_ns"`
-	// NodesWrittenBytes is what the nodes sent to storage in the measured phase (write_bytes of /proc/PID/io). Null on a file system in memory.
-	NodesWrittenBytes *int64 `json:"nodes_written_bytes"`
 	// DeviceWrittenBytes is what reached the block device under the nodes' data in the measured phase, by whomever it was written: zeros, file
-	// system and others than the run included. Null where DeviceUnknown says why it cannot be told.
+	// system and others than the run included; what is written back later is not. Null where DeviceUnknown says why it cannot be told. (The
+	// write_bytes of /proc/PID/io tell a process, but count a whole folio, which can be megabytes, for each write into it.)
 	DeviceWrittenBytes *int64 `json:"device_written_bytes"`
 	DeviceUnknown      string `json:"device_unknown,omitempty"`
 	// AckedMessages were acknowledged in the measured phase, by the time of the acknowledgement: what the two above are divided by.
@@ -86,35 +85,27 @@ func (u *usage) add(pid int, atNs, value, fromNs, toNs int64) {
 // CostWatch sums what nodes used in [FromNs, ToNs) from status samples, which come in order of time for each node.
 type CostWatch struct {
 	FromNs, ToNs int64
-	cpu, written map[string]*usage
+	cpu          map[string]*usage
 }
 
 // Add takes a sample; those without counters say nothing.
 func (w *CostWatch) Add(s Status) {
+	if s.CPUNs == nil || s.Pid == 0 {
+		return
+	}
 	if w.cpu == nil {
-		w.cpu, w.written = map[string]*usage{}, map[string]*usage{}
+		w.cpu = map[string]*usage{}
 	}
-	for _, c := range []struct {
-		of    map[string]*usage
-		value *int64
-	}{{w.cpu, s.CPUNs}, {w.written, s.WrittenBytes}} {
-		if c.value == nil || s.Pid == 0 {
-			continue
-		}
-		if c.of[s.Node] == nil {
-			c.of[s.Node] = &usage{}
-		}
-		c.of[s.Node].add(s.Pid, s.TNs, *c.value, w.FromNs, w.ToNs)
+	if w.cpu[s.Node] == nil {
+		w.cpu[s.Node] = &usage{}
 	}
+	w.cpu[s.Node].add(s.Pid, s.TNs, *s.CPUNs, w.FromNs, w.ToNs)
 }
 
-// CPUNs and WrittenBytes are the sums over all nodes; nil if no sample told them.
-func (w *CostWatch) CPUNs() *int64        { return sumOf(w.cpu) }
-func (w *CostWatch) WrittenBytes() *int64 { return sumOf(w.written) }
-
-func sumOf(all map[string]*usage) *int64 {
+// CPUNs is the sum over all nodes; nil if no sample told it.
+func (w *CostWatch) CPUNs() *int64 {
 	var sum *int64
-	for _, u := range all {
+	for _, u := range w.cpu {
 		if u.seen {
 			if sum == nil {
 				sum = new(int64)

@@ -23,9 +23,6 @@ func TestCostWatch(t *testing.T) {
 	if got := w.CPUNs(); got == nil || *got != 100+100+50+40+50+1 {
 		t.Errorf("CPU %v, want 341", got)
 	}
-	if got := w.WrittenBytes(); got != nil {
-		t.Errorf("bytes %d were never told", *got)
-	}
 	var none CostWatch
 	if none.CPUNs() != nil {
 		t.Error("no sample, but a sum")

@@ -124,9 +124,9 @@ func (w *limitShares) addCosts(s Summary, load string, shape func(func(*ShapeLim
 
 // addBandwidths are of the disk, of reading back, and of transfers.
 func (w *limitShares) addBandwidths(run Run, s Summary) {
-	if s.Cost.NodesWrittenBytes != nil && s.MeasuredNs > 0 {
-		w.add("written to storage, all nodes", "disk, one stream of writes", "bytes/s", true,
-			new(float64(*s.Cost.NodesWrittenBytes)/(float64(s.MeasuredNs)/1e9)), func(l Limits) *float64 { return &l.Disk.WriteBytesPerS })
+	if s.Cost.DeviceWrittenBytes != nil && s.MeasuredNs > 0 {
+		w.add("written to the device", "disk, one stream of writes", "bytes/s", true,
+			new(float64(*s.Cost.DeviceWrittenBytes)/(float64(s.MeasuredNs)/1e9)), func(l Limits) *float64 { return &l.Disk.WriteBytesPerS })
 	}
 	var read *float64
 	for _, r := range s.Verification {

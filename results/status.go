@@ -24,10 +24,9 @@ type Status struct {
 	PrimaryOf []int   `json:"primary_of,omitempty"`
 	// RssAnonBytes is sampled once a second, null in the polls between.
 	RssAnonBytes *int64 `json:"rss_anon_bytes,omitempty"`
-	// Pid, CPUNs and WrittenBytes come with it: user and system time of the process, and what it sent to storage, both since its start.
-	Pid          int    `json:"pid,omitempty"`
-	CPUNs        *int64 `json:"cpu_ns,omitempty"`
-	WrittenBytes *int64 `json:"written_bytes,omitempty"`
+	// Pid, CPUNs comes with it: user and system time of the process since its start.
+	Pid   int    `json:"pid,omitempty"`
+	CPUNs *int64 `json:"cpu_ns,omitempty"`
 }
 
 // Rate is one line of rates.ndjson: what happened within one second of the run.

@@ -19,7 +19,6 @@ func sampleProcess(sample *results.Status, pid int) {
 	sample.Pid = pid
 	sample.RssAnonBytes = rssAnonOf(pid)
 	sample.CPUNs = cpuOf(pid)
-	sample.WrittenBytes = writtenOf(pid)
 }
 
 // cpuOf is user and system time of a process, nil if it is gone. The clock of another process has the number that clock_getcpuclockid(3)
@@ -32,9 +31,6 @@ func cpuOf(pid int) *int64 {
 	}
 	return new(t.Nano())
 }
-
-// writtenOf is what a process sent to storage, nil if the kernel does not say.
-func writtenOf(pid int) *int64 { return ioOf(pid, "write_bytes: ") }
 
 // bytesOnDisk is what the files under a directory take on the disk, holes not counted; nil if there is none. A file that goes away meanwhile
 // counts nothing.
@@ -64,11 +60,8 @@ func bytesOnDisk(dir string) *int64 {
 func (r *session) cost(s results.Summary, nodes *results.CostWatch) results.Cost {
 	c := results.Cost{NodesCPUNs: nodes.CPUNs(), GeneratorCPUNs: new(r.outcome.Health.CPUNs),
 		AckedMessages: int64(math.Round(s.BatchesPerS*float64(s.MeasuredNs)/1e9)) * int64(r.scenario.BatchMessages)}
-	if !r.run.Found.Tmpfs {
-		c.NodesWrittenBytes = nodes.WrittenBytes()
-	}
 	c.Roles, c.Uncounted = r.counted.roleCosts()
-	c.DeviceWrittenBytes, c.DeviceUnknown = r.counted.deviceBytes()
+	c.DeviceWrittenBytes, c.DeviceUnknown = r.device.written()
 	if c.GeneratorCPUNs != nil && s.AckedBatches > 0 {
 		c.Roles = append(c.Roles, results.RoleCost{Role: results.SourceGenerator, Nodes: 1, Batches: s.AckedBatches,
 			CPUNsPerBatch: new(float64(*c.GeneratorCPUNs) / float64(s.AckedBatches))})

@@ -31,7 +31,7 @@ func TestSampleProcess(t *testing.T) {
 	if !reflect.DeepEqual(none, results.Status{}) {
 		t.Errorf("no process, but %+v", none)
 	}
-	if cpuOf(1<<22+1) != nil || writtenOf(1<<22+1) != nil { // beyond the largest pid
+	if cpuOf(1<<22+1) != nil || ioOf(1<<22+1, "syscw: ") != nil { // beyond the largest pid
 		t.Error("a process that is none has counters")
 	}
 }

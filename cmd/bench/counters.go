@@ -48,7 +48,6 @@ func (s *nodeSystem) nodePid(node int) int { return s.poll.pidOf(s.poll.nodes[no
 type countedNodes struct {
 	begin, end []*nodeCounters
 	roles      []string // at the end
-	device     deviceWatch
 }
 
 // counterTimeout is how long a node may take to answer: one that is too busy has no counters.
@@ -60,7 +59,7 @@ func (r *session) countNodes(ctx context.Context, begin, end time.Time) *counted
 	if !ok {
 		return nil
 	}
-	counted := &countedNodes{device: watchDevice(r.folder.Data())}
+	counted := &countedNodes{}
 	for _, step := range []struct {
 		at   time.Time
 		into *[]*nodeCounters
@@ -68,7 +67,6 @@ func (r *session) countNodes(ctx context.Context, begin, end time.Time) *counted
 		if !sleep(ctx, time.Until(step.at)) {
 			return nil
 		}
-		counted.device.look()
 		all := r.system.status()
 		*step.into = make([]*nodeCounters, len(all))
 		var wait sync.WaitGroup

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +22,8 @@ type deviceWatch struct {
 }
 
 // watchDevice finds the device under a directory, which need not be there yet, but its parent.
-func watchDevice(dir string) (w deviceWatch) {
+func watchDevice(dir string) *deviceWatch {
+	w := &deviceWatch{}
 	var stat unix.Stat_t
 	if w.err = unix.Stat(dir, &stat); w.err != nil {
 		w.err = fmt.Errorf("the device under %s is not known: %w", dir, w.err)
@@ -28,6 +31,16 @@ func watchDevice(dir string) (w deviceWatch) {
 	}
 	w.major, w.minor = unix.Major(stat.Dev), unix.Minor(stat.Dev)
 	return w
+}
+
+// watchPhase looks at the beginning and at the end of a phase, or until ctx is done.
+func (w *deviceWatch) watchPhase(ctx context.Context, begin, end time.Time) {
+	for _, at := range []time.Time{begin, end} {
+		if !sleep(ctx, time.Until(at)) {
+			return
+		}
+		w.look()
+	}
 }
 
 // look takes the present count.
@@ -68,15 +81,15 @@ func writtenToDevice(text []byte, major, minor uint32) (int64, error) {
 	return 0, fmt.Errorf("the file system of the data has device %d:%d, of which %s has no line: it is no file system of one block device", major, minor, diskstatsFile)
 }
 
-// deviceBytes is what was written between the two ends of the measured phase, or why that cannot be told.
-func (c *countedNodes) deviceBytes() (written *int64, unknown string) {
+// written is what the device took between the two ends of the measured phase, or why that cannot be told.
+func (w *deviceWatch) written() (bytes *int64, unknown string) {
 	switch {
-	case c == nil:
-		return nil, "nothing was counted in the measured phase"
-	case c.device.err != nil:
-		return nil, c.device.err.Error()
-	case len(c.device.looks) < 2:
+	case w == nil:
+		return nil, "the nodes keep nothing on this machine's disks"
+	case w.err != nil:
+		return nil, w.err.Error()
+	case len(w.looks) < 2:
 		return nil, "the measured phase had no end"
 	}
-	return new(c.device.looks[1] - c.device.looks[0]), ""
+	return new(w.looks[1] - w.looks[0]), ""
 }

@@ -25,14 +25,14 @@ func TestWrittenToDevice(t *testing.T) {
 
 // TestDeviceBytes: the difference of two looks, and each way in which there is none says why.
 func TestDeviceBytes(t *testing.T) {
-	whole := &countedNodes{device: deviceWatch{looks: []int64{1000, 5000}}}
-	if written, unknown := whole.deviceBytes(); unknown != "" || *written != 4000 {
+	whole := &deviceWatch{looks: []int64{1000, 5000}}
+	if written, unknown := whole.written(); unknown != "" || *written != 4000 {
 		t.Errorf("%v %q", written, unknown)
 	}
-	broken := &countedNodes{device: watchDevice(t.TempDir() + "/none")}
-	broken.device.look()
-	for _, c := range []*countedNodes{nil, {device: deviceWatch{looks: []int64{1}}}, broken} {
-		if written, unknown := c.deviceBytes(); written != nil || unknown == "" {
+	broken := watchDevice(t.TempDir() + "/none")
+	broken.look()
+	for _, c := range []*deviceWatch{nil, {looks: []int64{1}}, broken} {
+		if written, unknown := c.written(); written != nil || unknown == "" {
 			t.Errorf("%+v: %v %q", c, written, unknown)
 		}
 	}

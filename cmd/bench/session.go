@@ -49,6 +49,7 @@ type session struct {
 	canaries []canary
 	machine  *machineWatch // nil before the load
 	counted  *countedNodes // nil: not counted
+	device   *deviceWatch  // nil: the nodes have no data here
 	limits   []results.Limits
 
 	ackedBeforeFaults int // batches
@@ -244,9 +245,12 @@ func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{
 			show.Go(func() { r.showLoad(showing, live) })
 			show.Go(func() { r.watchOwnPauses(showing) })
 			start := base.Add(time.Duration(startNs))
-			counting.Go(func() {
-				r.counted = r.countNodes(countCtx, start.Add(time.Duration(r.scenario.Warmup)), start.Add(time.Duration(r.scenario.Duration)))
-			})
+			begin, end := start.Add(time.Duration(r.scenario.Warmup)), start.Add(time.Duration(r.scenario.Duration))
+			counting.Go(func() { r.counted = r.countNodes(countCtx, begin, end) })
+			if r.system.dataBytesOf(0) != nil {
+				r.device = watchDevice(r.folder.Data())
+				counting.Go(func() { r.device.watchPhase(countCtx, begin, end) })
+			}
 		}})
 	r.outcome, err = loadgen.Run(ctx, r.scenario.consumerOptions(options))
 	if err != nil {

@@ -134,7 +134,7 @@ func costSources() []source {
 		}),
 		cost("disk.written", "disk writes", BytesPerMessage, func(r Run) []Value {
 			c := r.Summary.Cost
-			return perMessage(r, c.NodesWrittenBytes, c.AckedMessages)
+			return perMessage(r, c.DeviceWrittenBytes, c.AckedMessages)
 		}),
 		cost("disk.kept", "disk kept", BytesPerMessage, func(r Run) []Value {
 			var kept *int64

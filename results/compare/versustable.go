@@ -54,7 +54,7 @@ var versusRows = []struct {
 	{"Recovery (a sample is a kill)", [][2]string{{"kill.primary.gap", "gap, primary killed"}, {"kill.backup.gap", "gap, backup killed"},
 		{"kill.primary.full_rate", "full rate again"}, {"kill.caught_up", "replicas current"}}},
 	{"Throughput", [][2]string{{"throughput", "acknowledged batches"}, {"acked_share", "of offered, in time"}}},
-	{"Cost, all nodes together, by acknowledged message", [][2]string{{"cpu.nodes", "CPU"}, {"disk.kept", "bytes on disk"}, {"disk.written", "bytes written"}, {"memory.max", "memory, largest node"}}},
+	{"Cost, all nodes together, by acknowledged message", [][2]string{{"cpu.nodes", "CPU"}, {"disk.kept", "bytes on disk"}, {"disk.written", "bytes to the device"}, {"memory.max", "memory, largest node"}}},
 }
 
 // Table makes the table.
@@ -163,6 +163,7 @@ func (v *Versus) HowToRead() []string {
 		"A figure is the median over runs, of recovery over kills. × is against the first column. One machine, runs in turn: only such ratios mean something, and nothing below 15 %.",
 		"A batch counts in the phase in which it was due, with the time that it waited behind others: a system that is still working off an outage shows that in its steady phase, too. Latency without faults: bench versus steady.",
 		"A gap is the longest time without any acknowledgement around a kill. Replicas current: from the restart of a killed node until it holds what was committed 200 ms before.",
+		"Bytes to the device are those of the measured phase, zeros ahead of a log included; what a system leaves in the page cache is written later, and not among them.",
 		"A SIGKILL leaves the page cache alone: a system that acknowledges before it syncs loses nothing here, and may in a power cut.",
 		"Settings of each system, why, and how to change them: docs/fairness.md. Corrections are welcome.",
 	}

@@ -8,7 +8,7 @@ func (o Options) summary(set *results.LatencySet) results.Summary {
 	n := o.Seconds * o.BatchesS
 	s := results.Summary{Verdict: results.Pass, Target: "builtin" + o.Name, Scenario: "sample" + o.Name, OfferedBatches: n, AckedBatches: n, Attempts: n + 31,
 		LatencyNs: set.Quantiles(results.DueToAck), ServiceNs: set.Quantiles(results.SentToAck), LateNs: set.Quantiles(results.DueToSent), Histogram: set.Health(),
-		Cost: results.Cost{NodesCPUNs: new(int64(o.Factor * float64(n*100) * 8000)), NodesWrittenBytes: new(n * 81_000), AckedMessages: n * 100}, Repairs: 1, Transfers: 2, ViewChanges: 1, BatchesPerS: float64(o.BatchesS), MeasuredNs: (o.Seconds - 5) * sec,
+		Cost: results.Cost{NodesCPUNs: new(int64(o.Factor * float64(n*100) * 8000)), DeviceWrittenBytes: new(n * 81_000), AckedMessages: n * 100}, Repairs: 1, Transfers: 2, ViewChanges: 1, BatchesPerS: float64(o.BatchesS), MeasuredNs: (o.Seconds - 5) * sec,
 		Generator: results.Generator{PacerMode: "timerfd", OvershootP99Ns: new(int64(200_000)), LateP99Ns: new(int64(230_000)), LateMaxNs: new(4 * ms), CPUShare: new(0.07), GCPauseMaxNs: new(int64(90_000))}}
 	if o.Name != "" {
 		s.Verdict, s.ExitCode, s.Reasons, s.Warnings = results.Fail, results.ExitMissed, []string{"because" + o.Name}, []string{"careful" + o.Name}
