@@ -43,6 +43,8 @@ var kept = []uint64{
 	7000162967,    // retention: what a cut was about to drop made up for what was trimmed
 	9400002948,    // S4: a primary met damage while its log_view was being saved, and led without the op
 	9500003451,    // S4: the same with a write that the disk had lost
+	9600007825,    // P2: a leftover of an older view was taken for ops that nobody could name
+	9600015729,    // P2: what all had trimmed was fetched beside a chain that was on its way to a slow disk
 	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 }
 

@@ -40,8 +40,13 @@ func (r *Replica) tickCatchUp() {
 	if r.kept.count > 0 {
 		r.dropKeptBelow()
 	}
-	r.tickAdoption()
 	r.settleEpisode()
+	r.tickPull()
+	r.tickAdoption()
+}
+
+// tickPull sees to it that what is known to be committed is pulled.
+func (r *Replica) tickPull() {
 	p := &r.pull
 	if r.stage.active {
 		r.tickStaging()
@@ -216,6 +221,17 @@ func (r *Replica) startPull(from, target uint64, hole bool) bool {
 	return true
 }
 
+// pulling tells whether what is under way brings an op: a pull, or a chain that takes the log's place.
+func (r *Replica) pulling(op uint64) bool {
+	if s := &r.stage; s.tabled {
+		return op <= s.table.ID.Op
+	} else if s.active {
+		return op <= r.heard.Op
+	}
+	p := &r.pull
+	return p.active && op >= p.next && op <= p.target
+}
+
 func (r *Replica) pullMessage() Message {
 	p := &r.pull
 	window := uint64(repairChunks)
@@ -355,6 +371,7 @@ func (r *Replica) settlePull() {
 
 func (r *Replica) onPullRefused(m *Message) {
 	p := &r.pull
+	r.peers[m.From].earliest = max(r.peers[m.From].earliest, m.FromOp)
 	if s := &r.stage; s.active && m.Round == s.no && int(m.From) == s.peer {
 		r.dropStaging("refused")
 		return
@@ -363,7 +380,6 @@ func (r *Replica) onPullRefused(m *Message) {
 		return
 	}
 	earliest := m.FromOp
-	r.peers[m.From].earliest = max(r.peers[m.From].earliest, earliest)
 	switch {
 	case earliest <= p.next || p.hole:
 		r.failPull("refused")

@@ -30,7 +30,7 @@ const (
 	MsgNotHeld                                // Ack: the log holds another op there, or none, and no damage
 	MsgPull                                   // Round (number of the pull), From, To, Window (chunks allowed so far), Bulk, Staged
 	MsgChunk                                  // Round, Window (index of the chunk), From, To; the frames of these committed ops follow
-	MsgPullRefused                            // Round, From: the earliest op retained, or 0 when nothing asked is committed here
+	MsgPullRefused                            // Round (0: of no pull, but a fetch), From: the earliest op retained, or 0 when nothing asked is committed here
 	MsgAskHead                                // a wiped replica asks how far it must get
 	MsgTellHead                               // Head, Leading, Missing (the sender has forgotten something itself)
 	MsgTable                                  // Round, Window (index of the part), Progress (parts in all), FromOp and Head (the chain that follows), Goal (the message offset after it), Slots (last frame of each session)

@@ -29,6 +29,14 @@ type vote struct {
 	slots   []Slot // of (commit, top]
 }
 
+// at returns the op of this number above commit, if the vote names one.
+func (v *vote) at(op uint64) *Header {
+	if !v.given || op <= v.commit.Op || op > v.top.Op || !v.slots[op-v.commit.Op-1].Known {
+		return nil
+	}
+	return &v.slots[op-v.commit.Op-1].Header
+}
+
 func (c *viewChange) forget(peer int) { c.votes[peer] = vote{} }
 
 const patienceTicksMax = 400
@@ -236,13 +244,15 @@ func (r *Replica) validSlots(m *Message, allKnown bool) bool {
 // those the longest. What is known only under a smaller log_view cannot have been committed.
 func (r *Replica) choose() {
 	c := &r.change
-	if c.chosen || r.saved.View != r.view || r.view <= r.bootView || r.saved.Wiped || r.primary(r.view) != r.cfg.Self {
+	if r.saved.View != r.view || r.view <= r.bootView || r.saved.Wiped || r.primary(r.view) != r.cfg.Self {
 		return
 	}
-	if !r.mayVote() {
-		return
+	if !c.chosen {
+		if !r.mayVote() {
+			return
+		}
+		c.votes[r.cfg.Self] = vote{given: true, boot: r.cfg.Incarnation.Boot, logView: r.saved.LogView, commit: r.log.commit, top: r.voteTop(), slots: r.voteSlots()}
 	}
-	c.votes[r.cfg.Self] = vote{given: true, boot: r.cfg.Incarnation.Boot, logView: r.saved.LogView, commit: r.log.commit, top: r.voteTop(), slots: r.voteSlots()}
 	given, best, floor := 0, r.cfg.Self, ID{}
 	for i := range r.cfg.Replicas {
 		v := &c.votes[i]
@@ -260,10 +270,23 @@ func (r *Replica) choose() {
 	if given < r.quorum() {
 		return
 	}
-	c.chosen = true
 	v := &c.votes[best]
+	if c.chosen && !r.outdoes(v) {
+		return
+	}
+	c.chosen = true
+	damage := r.adopt.damage
+	r.dropKept()
 	r.beginAdoption(best, v.commit, v.top, v.slots, floor)
-	r.adopt.chosen, r.adopt.logView = true, v.logView
+	r.adopt.chosen, r.adopt.logView, r.adopt.damage = true, v.logView, max(damage, r.adopt.damage)
+}
+
+// outdoes tells whether a vote that came later takes the place of the one whose log is being adopted: of a larger
+// quorum, too, it is the largest log_view that counts. What was chosen before may hold ops that nobody can give,
+// and that this one shows to be of no use. What this replica has cut meanwhile was not committed, and its own vote
+// stands as it was.
+func (r *Replica) outdoes(v *vote) bool {
+	return r.adopt.active && r.asked.LogView < r.view && v.logView > r.adopt.logView
 }
 
 func (v *vote) betterThan(w *vote) bool {
