@@ -37,6 +37,10 @@ func (l *Log) open(o *Options, r *Recovered) error {
 	if err != nil {
 		return err
 	}
+	// What an earlier process made may not be durable yet: nothing may be made beside it that outlives it.
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return fault(l.dir, "sync", err)
+	}
 	firsts := segmentFirsts(names)
 	if err := l.openIdentity(o, r, len(firsts) > 0); err != nil {
 		return err

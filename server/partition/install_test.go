@@ -50,6 +50,58 @@ func TestInstallUnderCrashes(t *testing.T) {
 	}
 }
 
+// TestKilledInAnInstall: a process is killed as it switches logs, and the power is cut while the next one finishes
+// what it finds. The name that decides may not be durable then, and the old log must not go before it is.
+func TestKilledInAnInstall(t *testing.T) {
+	install := func(f *fullRig, chain *vsr.Header) {
+		job := Job{Kind: JobInstall, State: vsr.State{View: 5, LogView: 4}, Table: vsr.Table{ID: chain.ID(), Offset: chain.NextOffset()}}
+		if _, err := f.perform([]Job{job}); err != nil && !errors.Is(err, faultfs.ErrStopped) {
+			t.Fatal(err)
+		}
+	}
+	f, old, chain := stagedRig(t)
+	for _, k := range dirSyncs(f.fs, func() { install(f, &chain) }) {
+		f, _, _ := stagedRig(t)
+		f.fs.StopBefore(k)
+		install(f, &chain)
+		f.fs.Kill()
+		if err := f.pool.Close(); err != nil {
+			t.Fatal(err)
+		}
+		killed := f.fs
+		f.fs = killed.Clone()
+		for _, j := range dirSyncs(f.fs, func() { f.open() }) {
+			next := killed.Clone()
+			next.StopBefore(j)
+			f.disk.options.Journal.FS = next
+			if _, _, err := OpenDisk(f.disk.options); !errors.Is(err, faultfs.ErrStopped) {
+				t.Fatal(err)
+			}
+			for seed := range uint64(8) {
+				f.fs = next.Clone()
+				f.fs.Crash(rand.New(rand.NewPCG(seed, 1)))
+				rec := f.open()
+				if rec.State.View != 5 || rec.State.LogView != 4 || rec.Held != old.ID() && rec.Held != chain.ID() {
+					t.Fatalf("killed before operation %d, power cut before operation %d: views %d and %d, ops up to %d are left", k, j, rec.State.View, rec.State.LogView, rec.Held.Op)
+				}
+			}
+		}
+	}
+}
+
+// dirSyncs does something and returns before which of its operations it makes names durable.
+func dirSyncs(fs *faultfs.FS, do func()) (at []int) {
+	begun := fs.Ops()
+	fs.OnOp = func(op int, verb faultfs.Verb, _ string) {
+		if verb == faultfs.VerbSyncDir {
+			at = append(at, op-begun)
+		}
+	}
+	do()
+	fs.OnOp = nil
+	return at
+}
+
 // stagedRig has a log, and a chain that is staged to take its place; it returns the last ops of both.
 func stagedRig(t *testing.T) (f *fullRig, old, chain vsr.Header) {
 	f = newFullRig(t, 0)

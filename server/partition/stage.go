@@ -145,6 +145,9 @@ func (d *Disk) finishSwitch() error {
 		if name != base+readySuffix {
 			continue
 		}
+		if err := fsys.SyncDir(d.parentDir()); err != nil { // it may not be durable yet, and the old log goes
+			return fmt.Errorf("sync %s: %w", d.parentDir(), err)
+		}
 		if err := removeTree(fsys, d.options.Journal.Dir); err != nil {
 			return err
 		}

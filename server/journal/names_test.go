@@ -1,0 +1,51 @@
+package journal_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+)
+
+// TestOpensCutShortTwice: a process is killed while it makes a log, when the last names it made are not durable;
+// the next one finds them and goes on, until the power is cut. What it made beside them must not outlive them.
+func TestOpensCutShortTwice(t *testing.T) {
+	open := func(fs *faultfs.FS) {
+		if _, _, err := journal.Open(options(fs)); err != nil && !errors.Is(err, faultfs.ErrStopped) {
+			t.Fatalf("open: %v", err)
+		}
+	}
+	beforeNamesAreDurable := func(fs *faultfs.FS, then func(*faultfs.FS)) {
+		var at []int
+		whole := fs.Clone()
+		whole.OnOp = func(op int, verb faultfs.Verb, _ string) {
+			if verb == faultfs.VerbSyncDir {
+				at = append(at, op)
+			}
+		}
+		open(whole)
+		if len(at) == 0 {
+			t.Fatal("no name is made durable")
+		}
+		for _, k := range at {
+			stopped := fs.Clone()
+			stopped.StopBefore(k)
+			open(stopped)
+			then(stopped)
+		}
+	}
+	beforeNamesAreDurable(faultfs.New(), func(fs *faultfs.FS) {
+		fs.Kill()
+		beforeNamesAreDurable(fs, func(fs *faultfs.FS) {
+			for seed := range uint64(64) {
+				cut := fs.Clone()
+				cut.Crash(rand.New(rand.NewPCG(seed, 1)))
+				if _, _, err := journal.Open(options(cut)); err != nil {
+					t.Fatalf("crash %d: %v", seed, err)
+				}
+			}
+		})
+	})
+}
