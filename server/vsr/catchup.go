@@ -22,7 +22,7 @@ type pull struct {
 	doubt     bool   // own ops above commit may differ: ask from commit, not from head
 	avoid     int    // peer that the last pull failed with
 	holeAt    uint64 // tick before which holes are left alone: nobody could close them
-	holeTries int    // to close the lowest hole, since one was closed
+	holeTries int    // to close holes, since one was closed
 	behind    uint64 // where the log was last told to begin, behind a hole
 }
 
@@ -79,24 +79,26 @@ func (r *Replica) tickPull() {
 // holeOps bounds one pull that closes a hole: each of its ops costs a sync.
 const holeOps = 128
 
-// pullHole asks for the lowest hole. Where nobody can close it now, or the disk has not yet, what else
-// is missing does not wait for it.
+// pullHole asks for the lowest hole, and after some tries for the next. Where nobody can close one now, or the
+// disk has not yet, what else is missing does not wait for it.
 func (r *Replica) pullHole() bool {
-	p := &r.pull
-	if len(r.log.holes) == 0 || r.tick < p.holeAt || r.filling > 0 { // what has come must first reach the disk
+	p, holes := &r.pull, r.log.holes
+	if len(holes) == 0 || r.tick < p.holeAt || r.filling > 0 { // what has come must first reach the disk
 		return false
 	}
-	hole := r.log.holes[0]
 	p.holeAt = r.tick + r.cfg.StallTicks
-	if r.beginBehind(hole) {
-		return false
+	turn := p.holeTries / r.cfg.Replicas % len(holes)
+	if r.beginBehind(holes[0]) && turn == 0 {
+		if turn = 1; len(holes) == 1 {
+			return false
+		}
 	}
 	p.holeTries++
-	return r.startPull(hole.From, min(hole.To, hole.From+holeOps-1), true)
+	return r.startPull(holes[turn].From, min(holes[turn].To, holes[turn].From+holeOps-1), true)
 }
 
-// beginBehind gives up a hole that nobody closes and that retention has passed elsewhere: this log, too,
-// begins behind it. It tells whether there is nobody to ask for it any more: whoever has not trimmed it may be
+// beginBehind gives up the lowest hole where nobody closes it and retention has passed it elsewhere: this log,
+// too, begins behind it. It tells whether there is nobody to ask for it any more: whoever has not trimmed it may be
 // back with it before the disk has let the log begin elsewhere, or before it may.
 //
 // Invariant: a log drops an op, other than by its own retention, only where another one has dropped it
@@ -475,6 +477,7 @@ func (r *Replica) onDamaged(op uint64) {
 			r.stepDown("own log is damaged above commit")
 		}
 		r.event(Event{Kind: EventHole, FromOp: op, ToOp: l.head.Op, Peer: NoPrimary, Reason: "damaged on disk above commit"})
+		r.dropArrived() // what is lost again is asked for at once
 		r.cutKeeping(op-1, l.top)
 		return
 	}

@@ -104,3 +104,18 @@ func TestTrimmedOpIsSaidToBe(t *testing.T) {
 		t.Error("does not give what it has")
 	}
 }
+
+// TestAsksAtOnceForWhatIsLostAgain: what has come is no longer asked for, and its disk has damaged it at once.
+func TestAsksAtOnceForWhatIsLostAgain(t *testing.T) {
+	g, c := fetching(t, 10)
+	if at := asked(g.take(MsgFetch), 11); len(at) != 1 {
+		t.Fatalf("op 11 is fetched from %v", at)
+	}
+	g.hear(2, 2, Message{Kind: MsgFetched, Header: c[10]})
+	g.want(2, 1, 10, 11)
+	g.step(Input{Kind: InDamaged, ID: c.id(11)})
+	g.tick(1)
+	if at := asked(g.take(MsgFetch), 11); len(at) != 1 {
+		t.Errorf("op 11 is fetched from %v at the next tick", at)
+	}
+}

@@ -168,3 +168,27 @@ func TestBeginsBehindOnceTheDiskCan(t *testing.T) {
 		t.Error("the hole stays when there is room again")
 	}
 }
+
+// A hole that nobody can close keeps no other one open.
+func TestClosesAHoleAboveAnother(t *testing.T) {
+	for name, start := range map[string]uint64{"lost": 0, "trimmed elsewhere": 21} {
+		g, c := holeRig(t)
+		g.step(Input{Kind: InDiskFull, OK: true}) // the log cannot begin elsewhere
+		g.step(Input{Kind: InDamaged, ID: ID{Op: 30}})
+		for range 1500 {
+			g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+			g.tick(1)
+			for _, m := range g.take(MsgPull) {
+				if m.FromOp == 20 || m.To == 2 {
+					g.hear(int(m.To), 1, Message{Kind: MsgPullRefused, Commit: c.id(40), Round: m.Round, FromOp: start})
+					continue
+				}
+				g.hear(1, 1, Message{Kind: MsgChunk, Round: m.Round, Header: c[29]})
+				g.step(Input{Kind: InFilled, ID: c.id(30), OK: true})
+			}
+		}
+		if holes := g.r.log.holes; len(holes) != 1 || holes[0].From != 20 {
+			t.Errorf("%s: holes %v are left, want the first one", name, holes)
+		}
+	}
+}
