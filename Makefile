@@ -5,15 +5,18 @@ BENCH := bin/bench
 # -buildvcs stamps commit and dirty state, which run.json and `bench version` show.
 GOBUILD := go build -buildvcs=auto -o
 
-# Packages with goroutines or state that goroutines share. Drawing is 20 times slower under the race detector, so of what draws only the
-# tests that have goroutines of their own run there: `make test` runs all of them without it.
-RACE := ./loadgen/... ./results ./server ./server/wire ./server/journal ./server/peer ./server/events ./server/api
-
-# Long tests of the simulator, by make check; TestFreshProcesses is run by make sim.
+# What is played where. `make test` plays every test once, without the race detector, but for three groups that `make check` plays:
+#   LONG  tests of the simulator that compute for a minute or more; they have one goroutine
+#   RUNS  tests that run a whole cluster or several, and wait for it most of the time: beside LONG, so that the cores have work
+#   DEEP  tests of cmd/bench that are only worth their time under the race detector
+# `make check` plays what has goroutines, or state that they share, under the race detector once more, with -short: RACE, of which cmd/bench
+# leaves out what its playedOnce names. Drawing is 20 times slower there: of plots and profiles only the tests with goroutines of their own run.
+# TestFreshProcesses is played by `make sim`, the tests with the tag browser by `make check`. TestEveryTestIsPlayed holds the groups to it.
 LONG := TestKilledByTests|TestSwitchesAreFoundBySeeds|TestReceiverFallsAtEachOperationOfAnInstall|TestReceiverFallsAgainInRecovery
-
-# Tests that run a cluster, or several one after another, by make check too: it runs them under the race detector, and what cannot bear that without.
-RUNS := TestRepeatSumsUp|TestCompareRealRuns|TestClosedLoopOverRetention|TestNodesElsewhere|TestRunningKafkaIsMeasured
+RUNS := TestRepeatSumsUp|TestCompareRealRuns|TestNodesElsewhere|TestRunningKafkaIsMeasured|TestNatsIsKilledAndVerified|TestKafkaIsKilledAndVerified
+DEEP := TestClosedLoopOverRetention
+# The longest first: two packages are tested at a time.
+RACE := ./cmd/bench/... ./server ./loadgen/... ./server/api ./server/journal ./server/peer ./results ./server/wire ./server/events
 
 .PHONY: help build test check vortex bench bench-full primary-rejoin peers versus weight profile compare ab goals scaling sim mutants clean
 
@@ -25,7 +28,7 @@ build: ## build bin/bench
 	$(GOBUILD) $(BENCH) ./cmd/bench
 
 test: build ## unit and golden tests, a short simulation, a 30 s run of a real cluster with kills; under 5 minutes
-	go test -skip '^($(LONG)|$(RUNS)|TestFreshProcesses)$$' ./...
+	go test -skip '^($(LONG)|$(RUNS)|$(DEEP)|TestFreshProcesses)$$' ./...
 	$(BENCH) --results bin/test-results run cmd/bench/testdata/make-test.yaml
 
 check: ## gofmt, vet, the race detector on the concurrent packages, and the pages in a browser (skipped without chromium)
@@ -33,14 +36,12 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go vet -tags core ./cmd/bench
-	go test -run '^($(LONG))$$' ./server/sim/...
 	@test -x bin/peers/nats-server || echo "bin/peers/nats-server is not there (make peers): the tests against real NATS servers are skipped"
 	@test -d bin/peers/kafka/libs || echo "bin/peers/kafka is not there (make peers): the tests against real Kafka brokers are skipped"
+	go test -run '^($(LONG)|$(RUNS))$$' ./cmd/bench ./server/sim/...
 	go test -race -short $(RACE)
 	go test -race -run 'Concurrent|OneFailure' ./plots
 	go test -race -short -run 'Window|Snapshot|Border|Own|Lost|Stopped' ./profiles
-	go test -race -skip 'Planted|Misses|ListClean|ProfilesOfARun|JSONOutput$$|DocsExamples|SearchRuns|ServedLive|Elsewhere' ./cmd/bench
-	go test -run '^TestNodesElsewhere$$' ./cmd/bench
 	go vet -tags browser ./plots/report/browsertest
 	go test -tags browser -v ./plots/report/browsertest
 	go vet -tags browser ./cmd/bench

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type cluster struct {
 	config Config
 	dirs   []string
 	nodes  []*runningNode
+	taker  atomic.Int64 // the node that answered last, which is asked first
 }
 
 type runningNode struct {
@@ -104,13 +106,12 @@ func (c *cluster) stopAll() {
 	}
 }
 
-// post sends a request to the nodes in turn until one answers 200, within a minute.
+// post sends a request to the nodes in turn, beginning with the one that answered last, until one answers 200, within a minute.
 func (c *cluster) post(path, contentType string, body []byte) []byte {
 	c.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	var last string
-	for try := 0; time.Now().Before(deadline); try++ {
-		id := try % len(c.nodes)
+	for id := int(c.taker.Load()); time.Now().Before(deadline); id = (id + 1) % len(c.nodes) {
 		resp, err := http.Post("http://"+c.config.Nodes[id].Listen.Client+path, contentType, bytes.NewReader(body))
 		if err != nil {
 			last = err.Error()
@@ -120,6 +121,7 @@ func (c *cluster) post(path, contentType string, body []byte) []byte {
 		answer, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
+			c.taker.Store(int64(id))
 			return answer
 		}
 		last = fmt.Sprintf("%d %s", resp.StatusCode, answer)

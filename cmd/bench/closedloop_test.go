@@ -26,9 +26,6 @@ demands: {acked_share_min: 0.99, late_p99_max: 10s, canary_change_max: 100}
 // TestClosedLoopOverRetention: verification begins where each replica's log begins and says so, the books hold, and a batch has its cost in
 // each role.
 func TestClosedLoopOverRetention(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real nodes for 3 s")
-	}
 	root := t.TempDir()
 	scenario := filepath.Join(root, "trimmed.yaml")
 	if err := os.WriteFile(scenario, []byte(trimScenario), 0o644); err != nil {

@@ -70,6 +70,7 @@ func ownCPU(t *testing.T) time.Duration {
 
 // TestCompareProfiles: a run against itself differs in nothing, pprof subtracts the files, and what does not fit is refused in words.
 func TestCompareProfiles(t *testing.T) {
+	playedOnce(t, "draws flame graphs")
 	folder, dir := burntFolder(t), t.TempDir()
 	var out bytes.Buffer
 	c, err := compareProfiles(&out, []string{folder.Dir}, []string{folder.Dir}, dir)
@@ -132,6 +133,7 @@ func TestCompareProfiles(t *testing.T) {
 
 // TestCompareProfileFiles: the command takes two files as well, and refuses in words with exit code 2.
 func TestCompareProfileFiles(t *testing.T) {
+	playedOnce(t, "draws flame graphs")
 	folder, root := burntFolder(t), t.TempDir()
 	merged := filepath.Join(folder.Profiles(), "n0-cpu-steady.pb.gz")
 	if code, out := bench(t, "--results", root, "compare", merged, merged); code != 0 || !strings.Contains(out, "no function is called different") {

@@ -163,6 +163,7 @@ func TestCompareAA(t *testing.T) {
 
 // TestCompareRealRuns compares two runs that were really made, of the memory target.
 func TestCompareRealRuns(t *testing.T) {
+	playedOnce(t, "whole runs")
 	root := t.TempDir()
 	scenario := memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}")
 	var names []string

@@ -17,6 +17,7 @@ import (
 
 // TestUnwrittenRecordHidesNoVerdict: on a full disk nothing can be written, but loss must still be said and decide the exit code.
 func TestUnwrittenRecordHidesNoVerdict(t *testing.T) {
+	playedOnce(t, "draws a report")
 	for _, test := range []struct {
 		name string
 		find func(*results.Judge)
@@ -46,6 +47,7 @@ func TestUnwrittenRecordHidesNoVerdict(t *testing.T) {
 
 // TestFailedRunIsSaid: what ended a run early stands in run.json.
 func TestFailedRunIsSaid(t *testing.T) {
+	playedOnce(t, "draws a report")
 	r, _ := quietSession(t, "target: memory")
 	var summary results.Summary
 	r.settle(&summary, errors.New("no node came up"))
@@ -57,6 +59,7 @@ func TestFailedRunIsSaid(t *testing.T) {
 
 // TestFullDisk: a run that has filled its disk says so, in its files too. It runs in a mount namespace of its own, over a small file system.
 func TestFullDisk(t *testing.T) {
+	playedOnce(t, "draws a report")
 	const inside = "BENCH_TEST_FULL_DISK"
 	if dir := os.Getenv(inside); dir != "" {
 		if err := syscall.Mount("small", dir, "tmpfs", 0, "size=4m"); err != nil {

@@ -64,6 +64,7 @@ func TestDumpRefusesBrokenJSON(t *testing.T) {
 
 // TestDumpOfAProfile names what was profiled and its busiest function, which burntFolder knows.
 func TestDumpOfAProfile(t *testing.T) {
+	playedOnce(t, "draws flame graphs")
 	folder := burntFolder(t)
 	code, out := bench(t, "dump", filepath.Join(folder.Profiles(), "n0-cpu-steady.pb.gz"), "--max", "5")
 	lines := strings.Split(strings.TrimSpace(out), "\n")

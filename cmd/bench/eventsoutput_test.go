@@ -14,6 +14,7 @@ import (
 
 // TestJSONOutput parses every line that a run prints for programs, by the one schema and nothing beside it.
 func TestJSONOutput(t *testing.T) {
+	playedOnce(t, "a whole run")
 	var out, errs bytes.Buffer
 	root := t.TempDir()
 	code := run(t.Context(), []string{"--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--json"}, &out, &errs)

@@ -37,6 +37,7 @@ func exported(t *testing.T, args ...string) (header []string, rows []map[string]
 
 // TestExportsOfARun reads every table of a run that was really made and holds it against the run's own files, as CSV and as JSON.
 func TestExportsOfARun(t *testing.T) {
+	playedOnce(t, "a whole run")
 	root := t.TempDir()
 	if code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--quiet"); code != results.ExitPass {
 		t.Fatalf("exit code %d\n%s", code, out)

@@ -44,9 +44,7 @@ func docsBlocks(t *testing.T, heading string) map[string]string {
 
 // TestNodesElsewhere runs the example of docs/targets.md: nodes that commands start and kill pass like those of the harness.
 func TestNodesElsewhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster")
-	}
+	playedOnce(t, "a whole run")
 	blocks := docsBlocks(t, "Nodes elsewhere")
 	dir := t.TempDir()
 	for _, name := range []string{"cluster.yaml", "node.sh", "short.yaml"} {

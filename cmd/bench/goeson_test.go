@@ -25,6 +25,7 @@ func runOf(t *testing.T, root string, run results.Run) results.Folder {
 
 // TestRunUnderWayIsNotReported: half a run has no report. Only the process that began the run keeps it under way.
 func TestRunUnderWayIsNotReported(t *testing.T) {
+	playedOnce(t, "draws a report")
 	age, err := ageOf(os.Getpid())
 	if err != nil || age < 0 || age > time.Hour {
 		t.Fatalf("this process is %v old, %v", age, err)

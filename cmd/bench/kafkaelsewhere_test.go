@@ -50,9 +50,7 @@ func runningKafka(t *testing.T) *kfake.Cluster {
 
 // TestRunningKafkaIsMeasured: a cluster that runs already is measured without faults, under a topic of the run's own, and no process is touched.
 func TestRunningKafkaIsMeasured(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives loads for 2 s")
-	}
+	playedOnce(t, "whole runs")
 	cluster := runningKafka(t)
 	root := t.TempDir()
 	file := filepath.Join(root, "elsewhere.yaml")

@@ -24,9 +24,7 @@ func fetchedKafka(t *testing.T) string {
 
 // TestKafkaIsKilledAndVerified runs a short load against three real brokers, of which the leader is killed.
 func TestKafkaIsKilledAndVerified(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster of three Java programs")
-	}
+	playedOnce(t, "a whole run")
 	home := fetchedKafka(t)
 	text := `name: short
 target: kafka

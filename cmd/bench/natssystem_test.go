@@ -26,9 +26,7 @@ func builtNatsServer(t *testing.T) string {
 
 // TestNatsIsKilledAndVerified runs a short load against three real servers, of which the leader and a follower are killed.
 func TestNatsIsKilledAndVerified(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a cluster")
-	}
+	playedOnce(t, "a whole run")
 	server := builtNatsServer(t)
 	text := `name: short
 target: nats

@@ -32,9 +32,7 @@ demands: {late_p99_max: 10s, canary_change_max: 100}
 // TestProfilesOfARunWithAKill drives real nodes, kills one in the middle of a window, and reads what is there with the tools that people
 // will use.
 func TestProfilesOfARunWithAKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real nodes for 6 s")
-	}
+	playedOnce(t, "a whole run")
 	root := t.TempDir()
 	scenario := filepath.Join(root, "profiled.yaml")
 	if err := os.WriteFile(scenario, []byte(killScenario), 0o644); err != nil {

@@ -108,6 +108,7 @@ func backupState(node string) results.Status {
 
 // TestRunWithoutProfiles (trap 30): --profile none takes nothing, the record says so, and what profiling costs can be printed.
 func TestRunWithoutProfiles(t *testing.T) {
+	playedOnce(t, "whole runs")
 	root := t.TempDir()
 	scenario := memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}")
 	run := func(flags ...string) {

@@ -21,6 +21,7 @@ func launchHere(ctx context.Context, _ string, args []string, out io.Writer) (in
 }
 
 func TestRepeatSumsUp(t *testing.T) {
+	playedOnce(t, "whole runs")
 	dir := groupIn(t, t.TempDir(), "repeat").Dir
 	var out bytes.Buffer
 	r := repetition{dir: dir, args: []string{"run", memoryScenario(t, "demands: {late_p99_max: 1s, canary_change_max: 100}"), "--quiet", "--duration", "1500ms"}, times: 3, seed: 5,

@@ -47,6 +47,7 @@ faults:
 }
 
 func TestRunMemory(t *testing.T) {
+	playedOnce(t, "a whole run")
 	root := t.TempDir()
 	code, out := bench(t, "--results", root, "run", memoryScenario(t, "demands: {acked_share_min: 0.999, late_p99_max: 1s, canary_change_max: 100}"), "--seed", "7")
 	if code != results.ExitPass {
@@ -106,6 +107,7 @@ func figureFiles() []string {
 }
 
 func TestRunMissesDemand(t *testing.T) {
+	playedOnce(t, "a whole run")
 	root := t.TempDir()
 	defer func() {
 		if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "\n            because ") {
@@ -151,6 +153,7 @@ func TestRunFindsPlantedFaults(t *testing.T) {
 
 // TestPlantedFaultsDecideTheExitCode is the same from end to end, by a scenario.
 func TestPlantedFaultsDecideTheExitCode(t *testing.T) {
+	playedOnce(t, "a whole run")
 	for plant, want := range map[string]int{"lost": results.ExitLoss, "unreadable": results.ExitStuck, "sunshine": results.ExitInvalid} {
 		code, out := bench(t, "--results", t.TempDir(), "run", memoryScenario(t, "plant: "+plant), "--duration", "1s", "--quiet")
 		if code != want {
@@ -315,6 +318,7 @@ func TestWrapped(t *testing.T) {
 }
 
 func TestListCleanVersion(t *testing.T) {
+	playedOnce(t, "a whole run")
 	root := t.TempDir()
 	if _, out := bench(t, "--results", root, "list"); !strings.Contains(out, "no runs") {
 		t.Errorf("empty list: %s", out)

@@ -60,6 +60,7 @@ func rowOf(text, field string) []string {
 
 // TestDocsExamples: every example is a scenario that --print keeps as it is, and the one that needs no cluster passes.
 func TestDocsExamples(t *testing.T) {
+	playedOnce(t, "a whole run")
 	blocks := strings.Split(scenarioDocs(t), "```yaml\n")[1:]
 	if len(blocks) < 3 {
 		t.Fatalf("%d examples", len(blocks))

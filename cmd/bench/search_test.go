@@ -115,6 +115,7 @@ func TestSearchJudgesARun(t *testing.T) {
 
 // TestSearchRuns is a search from end to end over real runs of the memory target, in this process.
 func TestSearchRuns(t *testing.T) {
+	playedOnce(t, "whole runs")
 	root := t.TempDir()
 	path := filepath.Join(t.TempDir(), "step.yaml")
 	text := `name: step

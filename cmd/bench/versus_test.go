@@ -171,9 +171,7 @@ func TestVersusRefuses(t *testing.T) {
 
 // TestVersusForReal runs the harness's own target twice, as processes would, from the command line to the page.
 func TestVersusForReal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: four seconds of load")
-	}
+	playedOnce(t, "whole runs")
 	dir := groupIn(t, t.TempDir(), "versus").Dir
 	v := versus{dir: dir, say: t.Logf, launch: launchHere, plan: versusPlan{Scenario: "quick", Targets: []string{targetMemory}, Repeats: 2, Seed: 5,
 		Arguments: []string{"run", "quick", "--repeat", "1", "--profile", "none", "--duration", "2s"}}}
