@@ -57,11 +57,14 @@ func freePorts(t *testing.T, n int) []string {
 	return out
 }
 
+// ringOps is a short ring: each op is a sync on two nodes, so what takes an outage of more than the ring takes a while.
+const ringOps = 256
+
 func newCluster(t *testing.T, nodes int, topics ...TopicConfig) *cluster {
 	t.Helper()
 	ports := freePorts(t, 3*nodes)
 	c := &cluster{t: t, nodes: make([]*runningNode, nodes)}
-	c.config = Config{Cluster: "test", Topics: topics, Limits: Limits{SegmentBytes: 4 << 20, PoolBuffers: 3000}}
+	c.config = Config{Cluster: "test", Topics: topics, Limits: Limits{SegmentBytes: 4 << 20, RingOps: ringOps, PoolBuffers: 3000}}
 	root := t.TempDir()
 	for i := range nodes {
 		c.config.Nodes = append(c.config.Nodes, NodeConfig{ID: i, Listen: Addresses{Peer: ports[3*i], Client: ports[3*i+1], Admin: ports[3*i+2]}})
@@ -155,7 +158,7 @@ func (c *cluster) producer(topic string, n int, id uint64) *producer {
 func (p *producer) frame(request uint64) []byte {
 	frame := make([]byte, wire.HeaderBytes)
 	for i := range 3 {
-		frame = wire.AppendMessage(frame, wire.Message{Payload: fmt.Appendf(nil, "producer %d request %d message %d %s", p.client.Lo, request, i, bytes.Repeat([]byte{'.'}, 2000))})
+		frame = wire.AppendMessage(frame, wire.Message{Payload: fmt.Appendf(nil, "producer %d request %d message %d %s", p.client.Lo, request, i, bytes.Repeat([]byte{'.'}, 8000))})
 	}
 	wire.SealRequest(frame, p.client, p.session, request, 3)
 	return frame
@@ -287,11 +290,11 @@ func TestClusterCatchesUp(t *testing.T) {
 	drive(20)
 	for id := range 3 {
 		c.stop(id)
-		drive(300 + 100*(id%2)) // 1,200 or 1,600 ops: beyond the ring of 1,024
+		drive(ringOps/producers + 10 + 30*(id%2)) // beyond the ring, by a little and by more; 7 to 10 MB, of several segments
 		c.start(id)
 	}
 	drive(20)
-	messages := uint64(3 * producers * (20 + 300 + 400 + 300 + 20))
+	messages := uint64(3 * producers * (20 + 3*(ringOps/producers+10) + 30 + 20))
 	c.expectEqual("orders", 0, messages)
 	for _, p := range ps {
 		for _, request := range []uint64{p.request} { // the session's last is answered again, alike
@@ -361,7 +364,7 @@ func TestPrimaryLostDuringCatchUp(t *testing.T) {
 	p := c.producer("orders", 0, 1)
 	p.send()
 	c.stop(0)
-	for range 1500 {
+	for range ringOps + 150 {
 		p.send()
 	}
 	c.start(0)
@@ -370,7 +373,7 @@ func TestPrimaryLostDuringCatchUp(t *testing.T) {
 		p.send()
 	}
 	c.start(1)
-	c.expectEqual("orders", 0, 3*1521)
+	c.expectEqual("orders", 0, 3*(1+ringOps+150+20))
 }
 
 // TestTransferThatDoesNotConnect keeps a node away until its peers have trimmed what it lacks: it must
@@ -393,10 +396,10 @@ func TestTransferThatDoesNotConnect(t *testing.T) {
 	}
 	drive(10)
 	c.stop(0)
-	drive(1000) // 3,000 ops of 6 KB: more than retention and ring
+	drive(ringOps) // three times the ring, and 18 MB: three times the retention
 	c.start(0)
 	drive(10)
-	messages := uint64(3 * 3 * 1020)
+	messages := uint64(3 * 3 * (ringOps + 20))
 	var logs [][]byte
 	for id := range 3 {
 		earliest := c.earliest(id)
