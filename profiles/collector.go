@@ -72,7 +72,7 @@ func (o *CollectorOptions) complete() error {
 	}
 	seen := map[string]bool{}
 	for _, n := range o.Nodes {
-		if !nodeName.MatchString(n.Name) || seen[n.Name] {
+		if !nodeName().MatchString(n.Name) || seen[n.Name] {
 			return fmt.Errorf("profiles collector: the node name %q is used twice or holds more than letters, digits and \"_\"", n.Name)
 		}
 		seen[n.Name] = true

@@ -44,7 +44,7 @@ func (o *OwnOptions) complete() error {
 		return errors.New("own profile windows: they need a folder")
 	case o.NowNs == nil:
 		return errors.New("own profile windows: they need the run's clock")
-	case !nodeName.MatchString(o.Name):
+	case !nodeName().MatchString(o.Name):
 		return fmt.Errorf("own profile windows: the name %q holds more than letters, digits and \"_\"", o.Name)
 	case o.Window < 0:
 		return fmt.Errorf("own profile windows: a negative length (%v)", o.Window)

@@ -8,20 +8,26 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // windowsDir holds the windows within the folder of profiles.
 const windowsDir = "windows"
 
 // windowName is <source>-<kind>-<from ns>-<to ns>-<role>.pb.gz: all that the bytes do not say, so that a capture is written as it came and
-// read only when nothing is measured any more. Times may lie before the run's.
-var windowName = regexp.MustCompile(`^([A-Za-z0-9_]{1,60})-([a-z]{1,20})-(-?[0-9]{1,18})-(-?[0-9]{1,18})-([a-z]{1,20})\.pb\.gz$`)
+// read only when nothing is measured any more. Times may lie before the run's. Names are compiled when the first is looked at: the start of bench
+// would wait for it.
+var windowName = onceCompiled(`^([A-Za-z0-9_]{1,60})-([a-z]{1,20})-(-?[0-9]{1,18})-(-?[0-9]{1,18})-([a-z]{1,20})\.pb\.gz$`)
 
 // nodeName is what may stand in a file name before the first dash.
-var nodeName = regexp.MustCompile(`^[A-Za-z0-9_]{1,60}$`)
+var nodeName = onceCompiled(`^[A-Za-z0-9_]{1,60}$`)
 
 // roleName is what may stand in a file name before the ending.
-var roleName = regexp.MustCompile(`^[a-z]{1,20}$`)
+var roleName = onceCompiled(`^[a-z]{1,20}$`)
+
+func onceCompiled(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // windowFile is a capture on disk, unread.
 type windowFile struct {
@@ -33,7 +39,7 @@ type windowFile struct {
 
 func windowPath(dir, source string, kind Kind, w Window) string {
 	role := w.Role
-	if !roleName.MatchString(role) {
+	if !roleName().MatchString(role) {
 		role = "unknown"
 	}
 	return filepath.Join(dir, windowsDir, fmt.Sprintf("%s-%s-%d-%d-%s.pb.gz", source, kind, w.FromNs, w.ToNs, role))
@@ -105,7 +111,7 @@ func windowFiles(dir string) ([]windowFile, error) {
 	}
 	var files []windowFile
 	for _, e := range entries {
-		parts := windowName.FindStringSubmatch(e.Name())
+		parts := windowName().FindStringSubmatch(e.Name())
 		if parts == nil || !e.Type().IsRegular() {
 			continue
 		}

@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,29 @@ import (
 
 // startBinaries are builds of bench that BenchmarkStart holds against one another; make weight names two.
 var startBinaries = flag.String("start.binaries", "", "builds of bench whose start is measured, separated by commas")
+
+// initBytesMax is what a package of ours may allocate before main: each command, and each node, waits for it.
+const initBytesMax = 32 << 10
+
+// TestStartPreparesNothing: what a package needs for its work it makes when it begins, and not at every start. The runtime tells what each has
+// allocated by then.
+func TestStartPreparesNothing(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	told := regexp.MustCompile(`(?m)^init (rejoin/\S+) @.* (\d+) bytes, \d+ allocs$`).FindAllSubmatch(out, -1)
+	if len(told) < 5 {
+		t.Fatalf("the runtime tells of %d packages of ours:\n%s", len(told), out)
+	}
+	for _, m := range told {
+		if bytes, err := strconv.Atoi(string(m[2])); err != nil || bytes > initBytesMax {
+			t.Errorf("%s allocates %s bytes before main, at most %d are for nothing that is used later: make it at its first use (sync.OnceValue)", m[1], m[2], initBytesMax)
+		}
+	}
+}
 
 // BenchmarkStart starts each build in turn until it has told its version, so that what the machine does meets all alike, and reports medians: time
 // from start to end, CPU time, and the most memory that was resident.

@@ -80,7 +80,7 @@ const ComparisonFile = "comparison.html"
 // its drawings; the error says that the page could not be written.
 func WriteComparison(dir string, c Compared) error {
 	page := comparePageOf(dir, c)
-	return results.WriteFileAtomic(filepath.Join(dir, ComparisonFile), func(w io.Writer) error { return pages.ExecuteTemplate(w, "compare.tmpl", page) })
+	return results.WriteFileAtomic(filepath.Join(dir, ComparisonFile), func(w io.Writer) error { return pages().ExecuteTemplate(w, "compare.tmpl", page) })
 }
 
 func comparePageOf(dir string, of Compared) *comparePage {

@@ -5,27 +5,23 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 
 	"rejoin/plots"
 	"rejoin/results"
 )
 
-//go:embed assets
-var assets embed.FS
-
 var (
-	styleText  = mustRead("assets/page.css")
-	scriptText = mustRead("assets/page.js")
-	pages      = template.Must(template.New("").ParseFS(assets, "assets/*.tmpl"))
+	//go:embed assets/*.tmpl
+	templates embed.FS
+	//go:embed assets/page.css
+	styleText string
+	//go:embed assets/page.js
+	scriptText string
 )
 
-func mustRead(name string) string {
-	b, err := assets.ReadFile(name)
-	if err != nil {
-		panic("report: " + err.Error()) // embedded: missing only if the build is broken
-	}
-	return string(b)
-}
+// pages are parsed at the first page: every start of bench, that of a node too, would wait for it.
+var pages = sync.OnceValue(func() *template.Template { return template.Must(template.New("").ParseFS(templates, "assets/*.tmpl")) })
 
 // frame is what every page has around its content.
 type frame struct {
@@ -99,7 +95,7 @@ type runPage struct {
 // page whatever is missing; the error says that it could not be written.
 func Write(f results.Folder, figures plots.Figures) error {
 	page := runPageOf(read(f, figures))
-	return results.WriteFileAtomic(f.Report(), func(w io.Writer) error { return pages.ExecuteTemplate(w, "run.tmpl", page) })
+	return results.WriteFileAtomic(f.Report(), func(w io.Writer) error { return pages().ExecuteTemplate(w, "run.tmpl", page) })
 }
 
 func runPageOf(s *source) *runPage {

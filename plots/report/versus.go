@@ -46,7 +46,7 @@ type systemSettings struct{ Target, Text string }
 // drawings; the error says that the page could not be written.
 func WriteVersus(dir string, of VersusPage) error {
 	page := versusPageOf(of)
-	return results.WriteFileAtomic(filepath.Join(dir, VersusFile), func(w io.Writer) error { return pages.ExecuteTemplate(w, "versus.tmpl", page) })
+	return results.WriteFileAtomic(filepath.Join(dir, VersusFile), func(w io.Writer) error { return pages().ExecuteTemplate(w, "versus.tmpl", page) })
 }
 
 func versusPageOf(of VersusPage) *versusPage {
