@@ -121,7 +121,7 @@ func javaOptions() []string { return slices.Concat(kafka.Heap(), kafka.Performan
 
 // rounds: every replica by its own broker, every replica alone with the others stopped, and the segment files of all after a SIGKILL.
 func (k *kafkaProduct) rounds(s *nodeSystem, verifier *loadgen.Verifier) ([]verifyRound, error) {
-	options := kafka.FilesOptions{Topic: topicName, UpTo: verifier.AckedEnd()}
+	options := kafka.FilesOptions{Topic: topicName, UpTo: new(verifier.AckedEnd())}
 	for i := range k.servers {
 		options.Replicas = append(options.Replicas, kafka.ReplicaDir{Name: results.NodeName(i), Dir: k.folder.DataDir(i)})
 	}

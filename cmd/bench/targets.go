@@ -149,11 +149,11 @@ func newBuiltinTarget(s Scenario, addresses []string) (*builtin.Target, error) {
 	return builtin.New(options)
 }
 
-// offlineSource reads the nodes' files, each partition up to an offset of its own.
+// offlineSource reads the nodes' files, each partition up to an offset of its own: one without an acknowledgement, up to 0, is not read at all.
 func offlineSource(folder results.Folder, nodes int, upTo []uint64) (loadgen.Source, error) {
 	var partitions loadgen.Partitions
 	for p, end := range upTo {
-		options := builtin.FilesOptions{Topic: topicName, Partition: p, UpTo: end}
+		options := builtin.FilesOptions{Topic: topicName, Partition: p, UpTo: &end}
 		for i := range nodes {
 			options.Replicas = append(options.Replicas, builtin.ReplicaDir{Name: results.NodeName(i), Dir: folder.DataDir(i)})
 		}

@@ -25,10 +25,11 @@ type FilesOptions struct {
 	Partition int
 
 	// UpTo ends the reading: records that begin at or above this offset are not shown. Files do not
-	// tell what is committed, so pass the end of what was acknowledged (Verifier.AckedEnd); 0 shows
-	// everything, the uncommitted tail too. A node that died with uncommitted ops below that offset,
-	// and never caught up, shows them: it differs from the others then, rightly.
-	UpTo uint64
+	// tell what is committed, so pass the end of what was acknowledged (Verifier.AckedEnds), which is 0
+	// where nothing was: then nothing is shown. nil shows everything, the uncommitted tail too. A node
+	// that died with uncommitted ops below that offset, and never caught up, shows them: it differs from
+	// the others then, rightly.
+	UpTo *uint64
 }
 
 // ReplicaDir is a node's data directory.
@@ -102,11 +103,11 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 		}
 	}
 	end := r.chain.end
-	if r.upTo != 0 {
-		if end < r.upTo && r.stop.damage {
-			return loadgen.ReadEnd{}, r.stop.short(r.upTo)
+	if r.upTo != nil {
+		if end < *r.upTo && r.stop.damage {
+			return loadgen.ReadEnd{}, r.stop.short(*r.upTo)
 		}
-		end = min(end, r.upTo)
+		end = min(end, *r.upTo)
 	}
 	return loadgen.ReadEnd{EarliestOffset: min(r.chain.earliest, end), EndOffset: end}, nil
 }
@@ -114,7 +115,7 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 // fileReader reads the segments of one replica.
 type fileReader struct {
 	chain chain
-	upTo  uint64
+	upTo  *uint64 // nil: no bound
 	yield func(loadgen.ReadBatch) error
 	body  []byte
 	done  bool // upTo was reached
@@ -171,7 +172,7 @@ func (r *fileReader) segment(s loadgen.SegmentFile) error {
 			}
 			return nil
 		}
-		if r.upTo != 0 && h.BaseOffset >= r.upTo {
+		if r.upTo != nil && h.BaseOffset >= *r.upTo {
 			r.done = true
 			return nil
 		}

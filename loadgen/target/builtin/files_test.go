@@ -43,7 +43,7 @@ func writeSegments(t *testing.T, log *stubLog, opsEach int) (dir string, segment
 	return dir, segments
 }
 
-func filesOf(t *testing.T, upTo uint64, dirs ...string) *Files {
+func filesOf(t *testing.T, upTo *uint64, dirs ...string) *Files {
 	t.Helper()
 	o := FilesOptions{Topic: "orders", UpTo: upTo}
 	for i, dir := range dirs {
@@ -83,14 +83,15 @@ func TestFilesRead(t *testing.T) {
 	fill(t, s, 60) // 62 ops: two registrations
 	for name, c := range map[string]struct {
 		change  func(t *testing.T, segments []string)
-		upTo    uint64
+		upTo    *uint64
 		batches int
 		end     uint64
 		damaged int
 		err     string
 	}{
 		"as it is":  {batches: 60, end: 120},
-		"up to 100": {upTo: 100, batches: 50, end: 100},
+		"up to 0":   {upTo: new(uint64(0)), batches: 0, end: 0},
+		"up to 100": {upTo: new(uint64(100)), batches: 50, end: 100},
 		"no zeros behind the last frame": {batches: 60, end: 120, change: func(t *testing.T, s []string) {
 			edit(t, s[3], func(b []byte) []byte { n, _ := content(b); return b[:n] })
 		}},
@@ -122,13 +123,13 @@ func TestFilesRead(t *testing.T) {
 			os.WriteFile(s[1], b, 0o600)
 		}},
 		"the first segment gone": {batches: 41, end: 120, change: func(t *testing.T, s []string) { os.Remove(s[0]) }},
-		"a header zeroed in the last segment": {upTo: 120, err: "(zeros), below the acknowledged offset 119", change: func(t *testing.T, s []string) {
+		"a header zeroed in the last segment": {upTo: new(uint64(120)), err: "(zeros), below the acknowledged offset 119", change: func(t *testing.T, s []string) {
 			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); clear(b[starts[1]:][:wire.HeaderBytes]); return b })
 		}},
-		"a header damaged in the last segment": {upTo: 120, err: "below the acknowledged offset 119", change: func(t *testing.T, s []string) {
+		"a header damaged in the last segment": {upTo: new(uint64(120)), err: "below the acknowledged offset 119", change: func(t *testing.T, s []string) {
 			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); b[starts[1]+60] ^= 1; return b })
 		}},
-		"the end missing, zeros behind": {upTo: 120, batches: 58, end: 116, change: func(t *testing.T, s []string) {
+		"the end missing, zeros behind": {upTo: new(uint64(120)), batches: 58, end: 116, change: func(t *testing.T, s []string) {
 			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); clear(b[starts[len(starts)-2]:]); return b })
 		}},
 		"no segment": {err: "holds no segment", change: func(t *testing.T, s []string) {
@@ -209,7 +210,7 @@ func TestVerifyOfDataDirectories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files := filesOf(t, verifier.AckedEnd(), dirs...)
+			files := filesOf(t, new(verifier.AckedEnd()), dirs...)
 			for _, replica := range files.Replicas() {
 				verifier.Read(t.Context(), files, replica)
 			}

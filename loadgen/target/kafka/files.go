@@ -22,9 +22,9 @@ type FilesOptions struct {
 	Partition int32
 
 	// UpTo ends the reading: batches that begin at or above this offset are not shown. Files do not
-	// tell what is committed, so pass the end of what was acknowledged (Verifier.AckedEnd); 0 shows
-	// everything.
-	UpTo uint64
+	// tell what is committed, so pass the end of what was acknowledged (Verifier.AckedEnd), which is 0 where
+	// nothing was: then nothing is shown. nil shows everything.
+	UpTo *uint64
 }
 
 // ReplicaDir is a broker's log directory (log.dirs).
@@ -90,7 +90,7 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 			return loadgen.ReadEnd{}, err
 		}
 		err := r.segment(s.Path)
-		if errors.Is(err, errPartial) && n == len(segments)-1 && (r.upTo == 0 || r.next >= r.upTo) {
+		if errors.Is(err, errPartial) && n == len(segments)-1 && (r.upTo == nil || r.next >= *r.upTo) {
 			err = nil // the write that SIGKILL cut; nothing of it was acknowledged
 		}
 		if err != nil {
@@ -101,15 +101,15 @@ func (f *Files) ReadReplica(ctx context.Context, replica string, yield func(load
 		}
 	}
 	end := r.next
-	if r.upTo != 0 {
-		end = min(end, r.upTo)
+	if r.upTo != nil {
+		end = min(end, *r.upTo)
 	}
 	return loadgen.ReadEnd{EarliestOffset: min(r.earliest, end), EndOffset: end}, nil
 }
 
 // fileReader goes through the segments of one replica.
 type fileReader struct {
-	upTo  uint64
+	upTo  *uint64 // nil: no bound
 	yield func(loadgen.ReadBatch) error
 
 	earliest uint64
@@ -170,7 +170,7 @@ func (r *fileReader) batch(in *bufio.Reader) (int, error) {
 		return 0, err
 	}
 	r.messages = stored.messages
-	if r.upTo != 0 && stored.base >= r.upTo {
+	if r.upTo != nil && stored.base >= *r.upTo {
 		r.done = true
 		return size, nil
 	}

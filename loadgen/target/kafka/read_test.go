@@ -177,7 +177,7 @@ func writeLog(t *testing.T) (dir string, last string) {
 	return dir, last
 }
 
-func readFiles(t *testing.T, dir string, upTo uint64) (offsets []uint64, damaged int, end loadgen.ReadEnd, err error) {
+func readFiles(t *testing.T, dir string, upTo *uint64) (offsets []uint64, damaged int, end loadgen.ReadEnd, err error) {
 	t.Helper()
 	f, err := NewFiles(FilesOptions{Replicas: []ReplicaDir{{Name: "n0", Dir: dir}}, Topic: testTopic, UpTo: upTo})
 	if err != nil {
@@ -195,9 +195,12 @@ func readFiles(t *testing.T, dir string, upTo uint64) (offsets []uint64, damaged
 
 func TestFiles(t *testing.T) {
 	dir, last := writeLog(t)
-	for upTo, want := range map[uint64]int{0: 4, 8: 4, 6: 3, 2: 1} {
-		offsets, damaged, end, err := readFiles(t, dir, upTo)
-		if err != nil || len(offsets) != want || damaged != 0 || upTo != 0 && end.EndOffset != upTo {
+	if offsets, damaged, end, err := readFiles(t, dir, nil); err != nil || len(offsets) != 4 || damaged != 0 || end.EndOffset != 8 {
+		t.Errorf("without a bound: offsets %v, %d damaged, %+v, err %v", offsets, damaged, end, err)
+	}
+	for upTo, want := range map[uint64]int{8: 4, 6: 3, 2: 1, 0: 0} {
+		offsets, damaged, end, err := readFiles(t, dir, &upTo)
+		if err != nil || len(offsets) != want || damaged != 0 || end.EndOffset != upTo {
 			t.Errorf("up to %d: offsets %v, %d damaged, %+v, err %v", upTo, offsets, damaged, end, err)
 		}
 	}
@@ -209,18 +212,18 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(last, whole[:len(whole)-5], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if offsets, _, end, err := readFiles(t, dir, 6); err != nil || len(offsets) != 3 || end.EndOffset != 6 {
+	if offsets, _, end, err := readFiles(t, dir, new(uint64(6))); err != nil || len(offsets) != 3 || end.EndOffset != 6 {
 		t.Errorf("a torn end above what was acknowledged: offsets %v, %+v, err %v", offsets, end, err)
 	}
 	var where *DamageError
-	if _, _, _, err := readFiles(t, dir, 8); !errors.As(err, &where) || where.File != last || where.ByteOffset != int64(len(whole)/2) {
+	if _, _, _, err := readFiles(t, dir, new(uint64(8))); !errors.As(err, &where) || where.File != last || where.ByteOffset != int64(len(whole)/2) {
 		t.Errorf("a torn end below what was acknowledged: err %v", err)
 	}
 	whole[len(whole)-3] ^= 1
 	if err := os.WriteFile(last, whole, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if offsets, damaged, _, err := readFiles(t, dir, 8); err != nil || len(offsets) != 4 || damaged != 1 {
+	if offsets, damaged, _, err := readFiles(t, dir, new(uint64(8))); err != nil || len(offsets) != 4 || damaged != 1 {
 		t.Errorf("a flipped bit: offsets %v, %d damaged, err %v", offsets, damaged, err)
 	}
 }
