@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -108,22 +109,51 @@ func (x *table) parse(text string) error {
 	return nil
 }
 
+// decides tells whether what a mutant meets depends on a file, by its path under server: the simulator is a test program of package sim, which is
+// built with the tests of that package, and those beside this one start and read it.
+func decides(name string) bool {
+	dir, base := path.Split(name)
+	switch dir {
+	case "sim/mutants/":
+		return path.Ext(base) == ".go" || path.Ext(base) == ".txt"
+	case "sim/":
+		return path.Ext(base) == ".go"
+	}
+	return path.Ext(base) == ".go" && !strings.HasSuffix(base, "_test.go")
+}
+
 // sources sums up what the simulator is built from, and the mutants.
 func sources(t *testing.T) string {
-	sum := sha256.New()
-	err := filepath.WalkDir(filepath.Join(root, "server"), func(name string, e fs.DirEntry, err error) error {
-		mutated := filepath.Ext(name) == ".txt" && filepath.Base(filepath.Dir(name)) == "mutants"
-		if err != nil || e.IsDir() || !mutated && (filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go")) {
+	sum, server := sha256.New(), filepath.Join(root, "server")
+	err := fs.WalkDir(os.DirFS(server), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !decides(name) {
 			return err
 		}
-		b, err := os.ReadFile(name)
-		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(name), len(b), b)
+		b, err := os.ReadFile(filepath.Join(server, name))
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(b), b)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
+}
+
+// TestSourcesAreWhatDecides: a table is of no use any more when a file has changed that the simulator is built from.
+func TestSourcesAreWhatDecides(t *testing.T) {
+	for name, want := range map[string]bool{
+		"vsr/replica.go": true, "vsr/replica_test.go": false, "partition/boot.go": true, "sim/play.go": true, "sim/sim_test.go": true, "sim/check/pulls_test.go": false,
+		"sim/mutants/seeds_test.go": true, "sim/mutants/counted.txt": true, "sim/testdata/seeds.txt": false, "vsr/testdata/view.txt": false,
+	} {
+		if got := decides(name); got != want {
+			t.Errorf("%s decides: %v, want %v", name, got, want)
+		}
+	}
+	for _, name := range []string{"sim/sim_test.go", "sim/mutants/seeds_test.go"} { // which hold what plays
+		if _, err := os.Stat(filepath.Join(root, "server", name)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestTableGoesOn: what one run has played the next one knows, of the same build alone.
