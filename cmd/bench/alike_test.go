@@ -68,6 +68,52 @@ func TestRoleInAnyPartition(t *testing.T) {
 	}
 }
 
+// TestBackupAmongPartitions: a fault on a backup finds one even where every node leads something.
+func TestBackupAmongPartitions(t *testing.T) {
+	of := func(node int, leads ...int) results.Status {
+		parts := []api.Status{backing(3, 9), backing(3, 9), backing(3, 9)}
+		for _, p := range leads {
+			parts[p] = leading(3, 9)
+		}
+		s, err := statusOf(api.NodeStatus{Node: node, Partitions: parts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Node, s.Up = results.NodeName(node), true
+		return s
+	}
+	down := of(1, 2)
+	down.Up = false
+	for _, c := range []struct {
+		name string
+		all  []results.Status
+		want []int
+	}{
+		{"one is a backup in all", []results.Status{of(0, 0), of(1, 1, 2), of(2)}, []int{2}},
+		{"each leads one", []results.Status{of(0, 1), of(1, 0), of(2, 2)}, []int{0, 2}},
+		{"each leads one, and one is down", []results.Status{of(0, 1), down, of(2, 0)}, []int{0}},
+		{"one leads all", []results.Status{of(0), of(1), of(2, 0, 1, 2)}, []int{0, 1}},
+		{"alone", []results.Status{of(0, 0, 1, 2)}, nil},
+	} {
+		if got := backupsOf(c.all); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		system := &statusSystem{all: c.all}
+		node, _, err := (&schedule{system: system, killed: map[int]bool{}}).choose(nodeBackup)
+		if (err == nil) != (len(c.want) > 0) || err == nil && node != c.want[0] {
+			t.Errorf("%s: a fault meets n%d, %v", c.name, node, err)
+		}
+	}
+}
+
+// statusSystem is a system that tells what it was given.
+type statusSystem struct {
+	memorySystem
+	all []results.Status
+}
+
+func (s *statusSystem) status() []results.Status { return s.all }
+
 // TestAlikeInEveryPartition: sums that are equal hide nothing.
 func TestAlikeInEveryPartition(t *testing.T) {
 	for _, test := range []struct {

@@ -157,7 +157,8 @@ func (c *schedule) choose(name string) (node int, role string, err error) {
 		}
 		node = primary
 	case nodeBackup:
-		node, err = c.pick(all, func(i int) bool { return roleOf(all, i) == results.RoleBackup })
+		backups := backupsOf(all)
+		node, err = c.pick(all, func(i int) bool { return slices.Contains(backups, i) })
 	case nodeUnkilled:
 		node, err = c.pick(all, func(i int) bool { return all[i].Up })
 	case nodeFirst:

@@ -185,17 +185,11 @@ func (r *session) start(ctx context.Context) error {
 func (r *session) load(ctx context.Context) error {
 	first := 0
 	if r.scenario.FirstAddress != "" {
-		backup := -1
-		all := r.system.status()
-		for i := range all {
-			if backup < 0 && roleOf(all, i) == results.RoleBackup {
-				backup = i
-			}
-		}
-		if backup < 0 {
+		backups := backupsOf(r.system.status())
+		if len(backups) == 0 {
 			return errors.New("no node is a backup, so none can be the first address")
 		}
-		first = backup
+		first = backups[0]
 	}
 	r.firstView = viewOf(r.system.status())
 	r.plan = newSchedule(r.system, r.scenario.Faults, first)

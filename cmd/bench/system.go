@@ -88,6 +88,24 @@ func leaderOf(all []results.Status, partition int) (int, bool) {
 	return best, best >= 0
 }
 
+// backupsOf are the nodes that backup means: those that are one in every partition. While there is none, because each node leads some, those that
+// are one in partition 0, of which primary means the primary.
+func backupsOf(all []results.Status) []int {
+	var ofAll, ofFirst []int
+	for i, s := range all {
+		switch {
+		case roleOf(all, i) == results.RoleBackup:
+			ofAll = append(ofAll, i)
+		case s.Up && s.Role == results.RolePrimary && !s.Leads(0):
+			ofFirst = append(ofFirst, i)
+		}
+	}
+	if len(ofAll) > 0 {
+		return ofAll
+	}
+	return ofFirst
+}
+
 // partitionsOf is how many partitions the nodes tell of, at least one.
 func partitionsOf(all []results.Status) int {
 	most := 1
