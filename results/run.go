@@ -64,6 +64,8 @@ type Asked struct {
 	Faults []AskedFault `json:"faults"`
 	// Elsewhere are the nodes that the run was told of; null where it started them itself.
 	Elsewhere *Elsewhere `json:"elsewhere,omitempty"`
+	// Programs are those of other systems that the run was told of; null where none was named.
+	Programs *Programs `json:"programs,omitempty"`
 	// Profiling says which profilers ran and at which rates.
 	Profiling Profiling `json:"profiling"`
 	// Arguments is the command line, without its secrets: those never come by flag.
@@ -81,6 +83,12 @@ type Elsewhere struct {
 	KillCommand    string   `json:"kill_command"`
 	RestartCommand string   `json:"restart_command"`  // empty: the start command
 	CommandLimitNs int64    `json:"command_limit_ns"` // how long each may take
+}
+
+// Programs are paths of other systems' programs, each empty where none was named.
+type Programs struct {
+	NatsServer string `json:"nats_server,omitempty"`
+	KafkaHome  string `json:"kafka_home,omitempty"`
 }
 
 // AskedFault is one entry of the fault schedule.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,6 +143,29 @@ func TestFromRepeatsElsewhere(t *testing.T) {
 		if !reflect.DeepEqual(c.given.ExternalFlags, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, c.given.ExternalFlags, c.want)
 		}
+	}
+}
+
+// TestFromRepeatsPrograms: a run of another system is repeated with the program that it was told of, unless a flag names another.
+func TestFromRepeatsPrograms(t *testing.T) {
+	root := t.TempDir()
+	first, told := runCommand{PeerFlags: PeerFlags{NatsServer: "/opt/nats-server"}}, runCommand{PeerFlags: PeerFlags{KafkaHome: "/opt/kafka"}}
+	s, seed, _, err := first.asked(&environment{results: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newSession(&environment{ctx: t.Context(), out: io.Discard, errs: io.Discard, results: root}, &first, s, seed, profiling{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.record.close(); r.status.Close() })
+	told.From = r.folder.Dir
+	if _, _, _, err := told.asked(&environment{results: root}); err != nil || told.NatsServer != "/opt/nats-server" || told.KafkaHome != "/opt/kafka" {
+		t.Errorf("error %v, %+v", err, told.PeerFlags)
+	}
+	other := runCommand{From: r.folder.Dir, PeerFlags: PeerFlags{NatsServer: "/usr/bin/nats-server"}}
+	if _, _, _, err := other.asked(&environment{results: root}); err != nil || other.NatsServer != "/usr/bin/nats-server" || other.KafkaHome != "" {
+		t.Errorf("named again: error %v, %+v", err, other.PeerFlags)
 	}
 }
 

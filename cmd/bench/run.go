@@ -18,7 +18,7 @@ type runCommand struct {
 	Rate     rateFlag     `help:"Offered messages a second, all producers together. Default: the scenario's." placeholder:"N"`
 	Duration durationFlag `help:"Length of the load, such as 90s. Default: the scenario's." placeholder:"TIME"`
 	Seed     uint64       `help:"Seed of payload, jitter and arrivals; 0, the default, draws one and prints it." placeholder:"N"`
-	From     string       `help:"Repeat a run by its run.json: a folder, its name, or latest. Nodes elsewhere and their commands are those of that run, too. Other flags override." placeholder:"RUN"`
+	From     string       `help:"Repeat a run by its run.json: a folder, its name, or latest. Nodes elsewhere and their commands are those of that run, and so are programs that it was told of. Other flags override." placeholder:"RUN"`
 	Repeat   *int         `help:"Run it so many times, each in a process and a folder of its own, and sum up: medians with intervals, over kills for recovery. Default: the scenario's repetitions." placeholder:"N"`
 	Keep     bool         `help:"Keep the nodes' data directories after a pass (quick: about 1.7 GB)."`
 	Profile  string       `help:"Profile harness and nodes also by mem, mutex, block, trace, goroutine or clock; flight: keep the nodes' last seconds of trace; cpu: CPU time over the whole life instead of by phase; none: no profiler at all. Default: CPU time by phase." placeholder:"MODE[,flight]"`
@@ -186,6 +186,7 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 	if err != nil {
 		return Scenario{}, 0, err
 	}
+	c.PeerFlags.repeat(before.Asked.Programs)
 	if c.Target == "" || c.Target == s.Target { // another system does not listen there
 		c.ExternalFlags.repeat(before.Asked.Elsewhere)
 	}

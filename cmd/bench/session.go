@@ -91,7 +91,7 @@ func newSession(env *environment, c *runCommand, s Scenario, seed uint64, profil
 		Asked: results.Asked{Target: s.Target, ScenarioName: s.Name, Scenario: scenario, Seed: seed, Nodes: s.Nodes, Producers: s.Producers,
 			BatchMessages: s.BatchMessages, PayloadBytes: int64(s.PayloadBytes), MessagesPerS: s.batchesPerS() * float64(s.BatchMessages),
 			BatchesPerS: s.batchesPerS(), WarmupNs: int64(s.Warmup), LoadNs: int64(s.Duration), QuietNs: int64(s.QuietMax),
-			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Elsewhere: c.ExternalFlags.record(), Profiling: profiling.record(), Arguments: env.args}}
+			BatchBudgetNs: int64(batchBudget), Faults: askedFaults(s.Faults), Elsewhere: c.ExternalFlags.record(), Programs: c.PeerFlags.record(), Profiling: profiling.record(), Arguments: env.args}}
 	if err := errors.Join(folder.WriteRun(r.run), folder.Reserve()); err != nil {
 		return nil, err
 	}
