@@ -53,6 +53,26 @@ func (r *session) conclude(ctx context.Context, failed error) (int, error) {
 	return summary.ExitCode, nil
 }
 
+// refused says whether what ended a run early is a refusal of what the user asked for, which has no verdict.
+func refused(err error) bool {
+	var exit *exitError
+	return errors.As(err, &exit) && exit.code == results.ExitUsage
+}
+
+// refuse ends a run that was refused before its load. Nothing was measured, so nothing is judged or drawn; run.json says why.
+func (r *session) refuse(why error) (int, error) {
+	stopErr := r.stop()
+	if r.profile != nil {
+		_, err := r.profile.Stop()
+		stopErr = errors.Join(stopErr, err)
+	}
+	if err := errors.Join(stopErr, r.record.close(), r.status.Close()); err != nil {
+		r.warn("%v", err)
+	}
+	r.endRecord(why)
+	return results.ExitUsage, why
+}
+
 // settle writes the verdict and says it. A record that could not be written whole is one reason more: it hides neither what was found nor
 // a verdict that is worse. Where the disk is full the reserve makes room for it.
 func (r *session) settle(summary *results.Summary, failed error) {

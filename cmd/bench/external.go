@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/builtin"
@@ -25,12 +24,12 @@ func (elsewhere) nodeEvents(*nodeSystem) ([]results.Event, []string) { return ni
 // settings: those of nodes elsewhere are not known; where they are stands beside.
 func (e elsewhere) settings() any { return nil }
 
-// newExternalSystem drives nodes that the user's commands start and kill.
+// newExternalSystem drives nodes that the user's commands start and kill. What keeps it from that lies in what the user told: a refusal.
 func newExternalSystem(r *session) (system, error) {
 	flags := r.command.ExternalFlags
 	p, err := r.scenario.kind().external(r.scenario, flags)
 	if err != nil {
-		return nil, err
+		return nil, usage("%w", err)
 	}
 	return newNodeSystem(r, p, func(poll *poller) control { return newCommands(flags, r.folder, r.record, poll) }), nil
 }
@@ -81,7 +80,7 @@ func refuseUsed(ctx context.Context, source loadgen.Source) error {
 	for _, replica := range source.Replicas() {
 		_, err := source.ReadReplica(ctx, replica, func(loadgen.ReadBatch) error { return errUsed })
 		if errors.Is(err, errUsed) {
-			return fmt.Errorf("%s holds messages already, perhaps of an earlier run, and every replica is verified from its beginning: start the nodes on empty data directories", replica)
+			return usage("%s holds messages already, perhaps of an earlier run, and every replica is verified from its beginning: start the nodes on empty data directories", replica)
 		}
 		if err != nil {
 			return err

@@ -221,7 +221,7 @@ func TestUsedLogIsRefused(t *testing.T) {
 	if err := refuseUsed(t.Context(), heldSource(0)); err != nil {
 		t.Errorf("an empty log: %v", err)
 	}
-	if err := refuseUsed(t.Context(), heldSource(3)); err == nil || !strings.Contains(err.Error(), "n0 holds messages already") {
+	if err := refuseUsed(t.Context(), heldSource(3)); !refused(err) || !strings.Contains(err.Error(), "n0 holds messages already") {
 		t.Errorf("a used log: %v", err)
 	}
 	if _, asked := any(&remoteCluster{}).(unusedProduct); !asked {

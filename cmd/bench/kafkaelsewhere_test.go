@@ -105,11 +105,11 @@ demands: {acked_share_min: 1, late_p99_max: 5s, canary_change_max: 1000}
 		t.Errorf("again: exit code %d\n%s", code, out)
 	}
 	wrong := strings.Join(append([]string{"127.0.0.1:1"}, addresses[1:]...), ",")
-	if code, out := bench(t, "--results", root, "run", file, "--addresses", wrong); code == 0 || !strings.Contains(out, "ask 127.0.0.1:1 for its cluster") {
+	if code, out := bench(t, "--results", root, "run", file, "--addresses", wrong); code != results.ExitUsage || !strings.Contains(out, "ask 127.0.0.1:1 for its cluster") {
 		t.Errorf("an address where nobody is: exit code %d\n%s", code, out)
 	}
 	wrong = strings.Join(append(addresses[:2:2], "127.0.0.1:1"), ",")
-	if code, out := bench(t, "--results", root, "run", file, "--addresses", wrong); code == 0 || !strings.Contains(out, "127.0.0.1:1 is no broker of the cluster") {
+	if code, out := bench(t, "--results", root, "run", file, "--addresses", wrong); code != results.ExitUsage || !strings.Contains(out, "127.0.0.1:1 is no broker of the cluster") {
 		t.Errorf("an address that the cluster does not advertise: exit code %d\n%s", code, out)
 	}
 }

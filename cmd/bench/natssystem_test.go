@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +51,25 @@ demands: {late_p99_max: 5s, canary_change_max: 1000, killed_primaries_min: 1}
 	}
 	if s.Cost.NodesCPUNs == nil || *s.Cost.NodesCPUNs <= 0 || s.Tells(results.UntoldRepairs) || s.ViewChanges < 1 {
 		t.Errorf("cost %+v, untold %v, %d view changes", s.Cost, s.Untold, s.ViewChanges)
+	}
+}
+
+// TestRefusedServersLeaveNoVerdict: what was told of servers elsewhere and cannot be used is refused input, and not a run that came to nothing.
+func TestRefusedServersLeaveNoVerdict(t *testing.T) {
+	root := t.TempDir()
+	code, out := bench(t, "--results", root, "run", "steady", "--target", "nats", "--addresses", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
+	if code != results.ExitUsage || !strings.Contains(out, "--monitors names 0 servers and --addresses 3") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	folder, err := results.Open(root, "latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err := folder.ReadRun(); err != nil || run.Status != results.StatusFailed || !strings.Contains(run.Error, "--monitors") {
+		t.Errorf("run.json says %q %q, %v", run.Status, run.Error, err)
+	}
+	if _, err := os.Stat(folder.SummaryFile()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a summary of what was not run: %v", err)
 	}
 }
 

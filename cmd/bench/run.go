@@ -220,5 +220,8 @@ func (r *session) perform(ctx context.Context) (code int, err error) {
 		r.judge.Interrupt("interrupted by the user")
 		err = nil
 	}
+	if refused(err) {
+		return r.refuse(err)
+	}
 	return r.conclude(ctx, err)
 }

@@ -123,11 +123,16 @@ func (r *session) openRecord() error {
 // abandon ends a session that came to nothing: nobody must take its folder for that of a run under way.
 func (r *session) abandon(why error) {
 	if r.folder.Dir != "" {
-		_ = r.folder.ReleaseReserve()
-		r.run.Status, r.run.Error, r.run.EndedAt = results.StatusFailed, why.Error(), new(time.Now())
-		_ = r.folder.WriteRun(r.run) // the error that ends the session is told in any case
+		r.endRecord(why)
 	}
 	r.closeSay()
+}
+
+// endRecord writes what ended a session without a verdict into run.json.
+func (r *session) endRecord(why error) {
+	_ = r.folder.ReleaseReserve()
+	r.run.Status, r.run.Error, r.run.EndedAt = results.StatusFailed, why.Error(), new(time.Now())
+	_ = r.folder.WriteRun(r.run) // the error that ends the session is told in any case
 }
 
 // batchBudget is how long after its due time a batch may be acknowledged.
