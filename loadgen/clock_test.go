@@ -16,9 +16,10 @@ var wallReaders = map[string]bool{"Unix": true, "UnixNano": true, "UnixMicro": t
 // mayReadWall says where such a call is right, and why.
 var mayReadWall = map[string]string{
 	"../loadgen/options.go":               "tells a time without its monotonic part, to refuse it",
-	"../loadgen/pacer.go":                 "a deadline long past, to end a wait",
+	"../loadgen/timerfd.go":               "a deadline long past, to end a wait",
 	"../loadgen/target/builtin/link.go":   "a deadline long past, to end a read",
 	"../loadgen/target/kafka/producer.go": "the date that a record batch carries by its format",
+	"../results/ndjson.go":                "shortens a buffer, no point in time",
 	"../results/hlog.go":                  "the date in the file's head, which no reader adds up",
 	"../results/hlogread.go":              "rounds a length read from a file, no point in time",
 	"../results/folder.go":                "the date in the folder's name",

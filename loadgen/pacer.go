@@ -2,12 +2,8 @@ package loadgen
 
 import (
 	"fmt"
-	"os"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"rejoin/results"
 )
@@ -50,49 +46,6 @@ func newPacer(mode PacerMode) (pacer, error) {
 	}
 	return nil, fmt.Errorf("loadgen: pacer %q: pass %s, %s or %s", mode, PacerTimerfd, PacerSleep, PacerSpin)
 }
-
-// timerfdPacer waits on a timer of the kernel that the netpoller watches.
-type timerfdPacer struct {
-	file *os.File
-	raw  syscall.RawConn
-	arm  func(fd uintptr) // made once, so that a wait allocates nothing
-	wait time.Duration
-	err  error
-
-	expirations [8]byte
-}
-
-func newTimerfdPacer() (*timerfdPacer, error) {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("loadgen: create timerfd: %w", err)
-	}
-	p := &timerfdPacer{file: os.NewFile(uintptr(fd), "timerfd")}
-	if p.raw, err = p.file.SyscallConn(); err != nil {
-		p.file.Close()
-		return nil, fmt.Errorf("loadgen: timerfd: %w", err)
-	}
-	p.arm = func(fd uintptr) {
-		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(p.wait))}
-		p.err = unix.TimerfdSettime(int(fd), 0, &spec, nil)
-	}
-	return p, nil
-}
-
-func (p *timerfdPacer) until(at time.Time) {
-	p.wait = time.Until(at)
-	if p.wait <= 0 {
-		return
-	}
-	if err := p.raw.Control(p.arm); err != nil || p.err != nil {
-		panic(fmt.Sprintf("loadgen: arm timerfd for %v: %v %v", p.wait, err, p.err))
-	}
-	// An error is the deadline that interrupt sets; the caller looks at its context then.
-	_, _ = p.file.Read(p.expirations[:])
-}
-
-func (p *timerfdPacer) interrupt()   { _ = p.file.SetReadDeadline(time.Unix(1, 0)) }
-func (p *timerfdPacer) close() error { return p.file.Close() }
 
 // sleepPacer waits on a timer of the Go runtime and may spin for the rest.
 type sleepPacer struct {

@@ -15,13 +15,14 @@ import (
 const lineBytesMax = 64 << 10
 
 // LineWriter appends values to an NDJSON file, one write(2) a line, so that a SIGKILL leaves at most one torn line and lines of concurrent
-// writers never mix. Safe for concurrent use.
+// writers never mix; or, where lines are many and each matters little, one write(2) for several. Safe for concurrent use.
 type LineWriter[T any] struct {
 	mu  sync.Mutex
 	out io.Writer
-	// buf is reused under mu.
-	buf bytes.Buffer
-	enc *json.Encoder
+	// buf holds whole lines that are not yet written, under mu; gather is when they are: at so many bytes.
+	buf    bytes.Buffer
+	gather int
+	enc    *json.Encoder
 }
 
 // NewLineWriter writes to out with one Write a line.
@@ -30,6 +31,18 @@ func NewLineWriter[T any](out io.Writer) *LineWriter[T] {
 	w.enc = json.NewEncoder(&w.buf)
 	w.enc.SetEscapeHTML(false)
 	return w
+}
+
+// gatherBytes are gathered for one write: half a second's polls of three nodes.
+const gatherBytes = 16 << 10
+
+// openGathered is openLines for lines that may be lost with the process that writes them.
+func openGathered[T any](path string) (*LineWriter[T], error) {
+	w, err := openLines[T](path)
+	if err == nil {
+		w.gather = gatherBytes
+	}
+	return w, err
 }
 
 func openLines[T any](path string) (*LineWriter[T], error) {
@@ -44,27 +57,43 @@ func openLines[T any](path string) (*LineWriter[T], error) {
 func (w *LineWriter[T]) Write(v T) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.buf.Reset()
+	before := w.buf.Len()
 	if err := w.enc.Encode(v); err != nil {
+		w.buf.Truncate(before)
 		return fmt.Errorf("append line: %w", err)
 	}
-	if w.buf.Len() > lineBytesMax {
-		return fmt.Errorf("append line of %d bytes: %w", w.buf.Len(), ErrLineTooLong)
+	if n := w.buf.Len() - before; n > lineBytesMax {
+		w.buf.Truncate(before)
+		return fmt.Errorf("append line of %d bytes: %w", n, ErrLineTooLong)
 	}
-	if _, err := w.out.Write(w.buf.Bytes()); err != nil {
+	if w.buf.Len() < w.gather {
+		return nil
+	}
+	return w.flush()
+}
+
+// flush writes what was gathered. What could not be written is not tried again.
+func (w *LineWriter[T]) flush() error {
+	_, err := w.out.Write(w.buf.Bytes())
+	w.buf.Reset()
+	if err != nil {
 		return fmt.Errorf("append line: %w", err)
 	}
 	return nil
 }
 
-// Close closes the file; no Write may follow.
+// Close writes what was gathered and closes the file; no Write may follow.
 func (w *LineWriter[T]) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c, ok := w.out.(io.Closer); ok {
-		return c.Close()
+	var err error
+	if w.buf.Len() > 0 {
+		err = w.flush()
 	}
-	return nil
+	if c, ok := w.out.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	return err
 }
 
 // LineReader streams an NDJSON file in bounded memory.

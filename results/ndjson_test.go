@@ -175,3 +175,64 @@ func FuzzReadHlogAndEvents(f *testing.F) {
 		_ = ReadHlog(strings.NewReader(string(in)), func(Interval) error { return nil })
 	})
 }
+
+// TestGatheredLines come in whole lines, not one write each, and all of them by Close.
+func TestGatheredLines(t *testing.T) {
+	f := newRun(t, t.TempDir(), "quick", testNow)
+	w, err := f.AppendStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[int64]bool{}
+	const lines = 500
+	for i := range lines {
+		if err := w.Write(Status{TNs: int64(i), Node: "n0"}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(f.StatusSamples())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[info.Size()] = true
+	}
+	if n := len(sizes); n < 3 || n > lines/50 {
+		t.Errorf("%d lines were written in %d writes", lines, n-1)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.OpenStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all, err := r.ReadAll()
+	if err != nil || len(all) != lines {
+		t.Fatalf("%d lines came back of %d: %v", len(all), lines, err)
+	}
+	for i, s := range all {
+		if s.TNs != int64(i) {
+			t.Fatalf("line %d is that of %d", i, s.TNs)
+		}
+	}
+}
+
+// TestRefusedLineLeavesTheOthers: a line that is too long takes nothing with it of what was gathered before.
+func TestRefusedLineLeavesTheOthers(t *testing.T) {
+	var b strings.Builder
+	w := NewLineWriter[Event](&b)
+	w.gather = 1 << 20
+	if err := w.Write(Event{Detail: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(Event{Detail: strings.Repeat("x", lineBytesMax)}); !errors.Is(err, ErrLineTooLong) {
+		t.Errorf("error %v", err)
+	}
+	if err := errors.Join(w.Write(Event{Detail: "second"}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	all, err := NewLineReader[Event](strings.NewReader(b.String())).ReadAll()
+	if err != nil || len(all) != 2 || all[0].Detail != "first" || all[1].Detail != "second" {
+		t.Errorf("%v, %v", all, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -344,6 +345,23 @@ func TestTopicsAndCluster(t *testing.T) {
 	for _, field := range []string{"role", "view", "log_view", "head", "commit", "known_commit", "state", "progress", "last_progress_ns", "commit_offset"} {
 		if _, ok := partition[field]; !ok {
 			t.Errorf("no %s in %s", field, a.body)
+		}
+	}
+}
+
+// TestClusterOfOneNode: who polls a node often asks for that node alone.
+func TestClusterOfOneNode(t *testing.T) {
+	s := start(t, nil)
+	all := s.do(t, "GET", "/v1/cluster", nil).json["nodes"].([]any)
+	for n := range all {
+		a := s.do(t, "GET", fmt.Sprintf("/v1/cluster?node=%d", n), nil)
+		if one := a.json["nodes"].([]any); len(one) != 1 || !reflect.DeepEqual(one[0], all[n]) {
+			t.Errorf("node %d: %s", n, a.body)
+		}
+	}
+	for _, bad := range []string{"node=", "node=-1", fmt.Sprint("node=", len(all)), "node=0x0", "node=99999999999999999999"} {
+		if a := s.do(t, "GET", "/v1/cluster?"+bad, nil); a.status != 400 || a.json["error"] != "malformed" {
+			t.Errorf("%s: %d %s", bad, a.status, a.body)
 		}
 	}
 }

@@ -20,7 +20,8 @@ type fakeNode struct {
 }
 
 func (n *fakeNode) Cluster() ClusterStatus {
-	return ClusterStatus{Cluster: "test", Nodes: []NodeStatus{{Node: 0, Client: "127.0.0.1:1", Connected: true, Partitions: []Status{n.partition.Status()}}}}
+	return ClusterStatus{Cluster: "test", Nodes: []NodeStatus{{Node: 0, Client: "127.0.0.1:1", Connected: true, Partitions: []Status{n.partition.Status()}},
+		{Node: 1, Client: "127.0.0.1:2"}}}
 }
 
 func (n *fakeNode) Topics() []TopicStatus {

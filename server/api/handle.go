@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -30,12 +31,26 @@ func (p *ClientPlane) handle(ctx *fasthttp.RequestCtx) {
 			Topics []TopicStatus `json:"topics"`
 		}{p.node.Topics()})
 	case routeCluster:
-		p.answerJSON(ctx, p.node.Cluster())
+		p.answerCluster(ctx, t)
 	case routeOpenAPI:
 		p.answer(ctx, fasthttp.StatusOK, "application/yaml", openAPI)
 	default:
 		p.handlePartition(ctx, t)
 	}
+}
+
+// answerCluster answers with all nodes, or with the one that ?node= names. What has no such name in its query gets all.
+func (p *ClientPlane) answerCluster(ctx *fasthttp.RequestCtx, t target) {
+	c := p.node.Cluster()
+	if number, ok := bytes.CutPrefix(t.query, []byte("node=")); ok {
+		n, ok := parseUint(number)
+		if !ok || n >= uint64(len(c.Nodes)) {
+			p.answerRefusal(ctx, t, refusedQuery, "node must be the number of a node of the cluster")
+			return
+		}
+		c.Nodes = c.Nodes[n : n+1]
+	}
+	p.answerJSON(ctx, c)
 }
 
 func (p *ClientPlane) handlePartition(ctx *fasthttp.RequestCtx, t target) {

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"golang.org/x/sys/unix"
 
 	"rejoin/loadgen"
+	"rejoin/loadgen/socket"
 )
 
 const mediaFrame = "application/vnd.rejoin.frame"
@@ -26,28 +24,17 @@ type link struct {
 	address string
 	fixed   string // header lines of every request
 
-	conn     *net.TCPConn
-	raw      syscall.RawConn
+	conn     *socket.Conn
 	in       *bufio.Reader
 	response fasthttp.Response
 	head     []byte // of the request in hand
 	parts    [2][]byte
-	rest     net.Buffers // of parts, not yet written
-
-	peek   func(fd uintptr) bool // made once, so that a look allocates nothing
-	peeked int
-	peekEr error
 }
 
 func (t *Target) newLink(address string) *link {
 	l := &link{address: address, fixed: "Host: " + address + "\r\n"}
 	if t.options.Token != "" {
 		l.fixed += "Authorization: Bearer " + t.options.Token + "\r\n"
-	}
-	l.peek = func(fd uintptr) bool {
-		var one [1]byte
-		l.peeked, _, l.peekEr = unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		return true
 	}
 	return l
 }
@@ -123,10 +110,9 @@ func (l *link) connect(deadline time.Time) *failure {
 		}
 		return f
 	}
-	l.conn = conn.(*net.TCPConn)
-	l.raw, err = l.conn.SyscallConn()
+	l.conn, err = socket.New(conn.(*net.TCPConn))
 	if err != nil {
-		l.close()
+		conn.Close()
 		return &failure{cause: loadgen.CauseRefused, err: fmt.Errorf("connect %s: %w", l.address, err)}
 	}
 	l.conn.SetDeadline(deadline)
@@ -140,15 +126,7 @@ func (l *link) connect(deadline time.Time) *failure {
 
 // stale reports whether anything but silence waits on the idle connection: its end, an error, or an
 // answer that nobody asked for.
-func (l *link) stale() bool {
-	if l.in.Buffered() > 0 {
-		return true
-	}
-	if err := l.raw.Read(l.peek); err != nil {
-		return !errors.Is(err, os.ErrDeadlineExceeded)
-	}
-	return !errors.Is(l.peekEr, unix.EAGAIN)
-}
+func (l *link) stale() bool { return l.in.Buffered() > 0 || !l.conn.Silent() }
 
 func (l *link) send(r request) *failure {
 	h := append(l.head[:0], r.method...)
@@ -160,9 +138,8 @@ func (l *link) send(r request) *failure {
 	}
 	l.head = append(h, "\r\n"...)
 	l.parts = [2][]byte{l.head, r.body}
-	l.rest = l.parts[:]
 	total := int64(len(l.head) + len(r.body))
-	if n, err := l.rest.WriteTo(l.conn); err != nil || n < total {
+	if n, err := l.conn.Writev(l.parts[:]); err != nil || n < total {
 		return &failure{cause: causeOf(err), sent: n >= total, err: fmt.Errorf("%s: after %d of %d bytes of the request: %w", l.address, n, total, err)}
 	}
 	return nil
