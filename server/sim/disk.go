@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"math"
 
 	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
@@ -24,7 +25,9 @@ const (
 )
 
 // pass lets an operation's time go by before it happens.
-func (d *disk) pass(mean int64) error {
+func (d *disk) pass(mean int64) error { return d.passWithin(mean, math.MaxInt64) }
+
+func (d *disk) passWithin(mean, most int64) error {
 	p := d.p
 	if p.dead {
 		return errDied
@@ -40,18 +43,20 @@ func (d *disk) pass(mean int64) error {
 	} else if p.opsLeft > 0 {
 		p.opsLeft--
 	}
-	if !p.disk.wait(p.n.rng.around(mean)) {
+	if !p.disk.wait(min(p.n.rng.around(mean), most)) {
 		return errDied
 	}
 	return nil
 }
 
-func (d *disk) syncMean() int64 {
-	mean := d.p.w.setup.syncNs
-	if d.p.w.faulty && d.p.n.rng.chance(d.p.w.setup.slowSync) {
-		mean *= 100
+// passSync does so for a sync. One that is slow does not outlast the faults.
+func (d *disk) passSync() error {
+	w := d.p.w
+	mean := w.setup.syncNs
+	if w.faulty && d.p.n.rng.chance(w.setup.slowSync) {
+		return d.passWithin(100*mean, max(w.setup.faultNs-w.now, mean))
 	}
-	return mean
+	return d.pass(mean)
 }
 
 // Open opens a file.
@@ -113,7 +118,7 @@ func (d *disk) List(dir string) ([]string, error) {
 
 // SyncDir makes names durable.
 func (d *disk) SyncDir(dir string) error {
-	if err := d.pass(d.syncMean()); err != nil {
+	if err := d.passSync(); err != nil {
 		return err
 	}
 	return d.fs.SyncDir(dir)
@@ -154,7 +159,7 @@ func (f *diskFile) Truncate(size int64) error {
 
 // Sync makes the data durable.
 func (f *diskFile) Sync() error {
-	if err := f.d.pass(f.d.syncMean()); err != nil {
+	if err := f.d.passSync(); err != nil {
 		return err
 	}
 	for f.d.p.n.syncsHeld || f.d.p.w.now < f.d.p.n.stalledUntil {

@@ -47,6 +47,7 @@ var kept = []uint64{
 	9600015729,    // P2: what all had trimmed was fetched beside a chain that was on its way to a slow disk
 	9800010067,    // P2: a burst of fetches crowded out the pull without which none of them was of use
 	9800002517,    // boot: a name that a killed process had made was used, and gone with a power cut
+	9800025493,    // P2: a sync that was slow under faults went on for a second after them, which the world must not do
 	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 }
 
