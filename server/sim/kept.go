@@ -45,6 +45,7 @@ var kept = []uint64{
 	9500003451,    // S4: the same with a write that the disk had lost
 	9600007825,    // P2: a leftover of an older view was taken for ops that nobody could name
 	9600015729,    // P2: what all had trimmed was fetched beside a chain that was on its way to a slow disk
+	9800034719,    // S4: a log that was only shorter than others of its view was taken to rule out what these had committed
 	9800010067,    // P2: a burst of fetches crowded out the pull without which none of them was of use
 	9800002517,    // boot: a name that a killed process had made was used, and gone with a power cut
 	9800025493,    // P2: a sync that was slow under faults went on for a second after them, which the world must not do

@@ -152,21 +152,22 @@ func (r *Replica) candidate(op uint64) (only *Header, decided bool) {
 
 // committable tells whether an op of this number can have been committed: h, or, where that is nil, one that no vote
 // names. What was committed in a view is held by a quorum with that log_view or a larger one, and is in every
-// log with such a log_view. So it was in a view above the largest log_view with which a voter holds something else
-// there, or nothing, and the quorum is of those who have not voted, are damaged there, or hold it.
+// log with a larger one; a log of that very view may end before it, but holds nothing else there. So who holds
+// nothing there rules out the views below its log_view, who holds something else that one, too, and the quorum
+// is of those who have not voted, are damaged there, or hold it.
 func (r *Replica) committable(op uint64, h *Header) bool {
+	var other [ReplicasMax]bool // undamaged there, and does not hold it
 	lowest, holders := uint64(0), 0
-	other := func(v *vote) bool { // undamaged there
-		have := v.at(op)
-		return v.top.Op < op || have != nil && (h == nil || have.Sum != h.Sum)
-	}
 	for i := range r.cfg.Replicas {
-		if v := &r.change.votes[i]; v.given && other(v) {
-			lowest = max(lowest, v.logView+1)
+		v := &r.change.votes[i]
+		if have := v.at(op); have != nil && (h == nil || have.Sum != h.Sum) {
+			other[i], lowest = true, max(lowest, v.logView+1)
+		} else if v.given && v.top.Op < op {
+			other[i], lowest = true, max(lowest, v.logView)
 		}
 	}
 	for i := range r.cfg.Replicas {
-		if v := &r.change.votes[i]; !v.given || !other(v) && v.logView >= lowest {
+		if v := &r.change.votes[i]; !v.given || !other[i] && v.logView >= lowest {
 			holders++
 		}
 	}

@@ -114,3 +114,24 @@ func TestLaterVoteOfALargerLogView(t *testing.T) {
 	g.vote(1, 8, 7, base.id(14), all.id(18), all.slots(14, 18)) // again
 	g.leads(all)
 }
+
+// TestShorterLogOfTheSameViewRulesNothingOut: it may only have been slower than the two that committed the op, in
+// whose logs it is damaged.
+func TestShorterLogOfTheSameViewRulesNothingOut(t *testing.T) {
+	base := of(16)
+	for name, logView := range map[string]uint64{"the same": 5, "a smaller one": 4} {
+		g := newRig(t, 2, State{View: logView, LogView: logView}, base, 16)
+		for peer := range 2 {
+			g.vote(peer, 8, 5, base.id(16), ID{Op: 17}, make([]Slot, 1))
+		}
+		g.give(100, 0, 8, base)
+		if g.r.Status().Leading {
+			t.Errorf("%s: leads without an op that may be committed", name)
+		}
+	}
+	g := newRig(t, 2, State{View: 7, LogView: 7}, base, 16) // an op of view 5 or 6 would be in its log
+	g.vote(1, 11, 9, base.id(16), ID{Op: 17}, make([]Slot, 1))
+	g.vote(0, 11, 5, base.id(16), ID{Op: 17}, make([]Slot, 1))
+	g.give(40, 0, 11, base)
+	g.leads(base)
+}
