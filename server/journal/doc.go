@@ -1,6 +1,6 @@
 // Package journal is the log of one partition on one replica: the segment files that are the only
-// store, the mark that tells how far they are durable, the state file that holds the replica's vote,
-// and checkpoints of the client table.
+// store, the mark that tells how far they are durable, the state file that holds the replica's vote
+// and which lives of the others it knows, and checkpoints of the client table.
 //
 // A Log is a passive value. It starts no goroutine and reads no clock; it is written against FS, so
 // that the simulator runs this very code over a disk that tears, loses, rots and lies. It never

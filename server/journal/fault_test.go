@@ -331,11 +331,11 @@ func TestUnreadableStateIsNotBlank(t *testing.T) {
 func TestOneRottenCopyOfTheState(t *testing.T) {
 	for _, off := range []int64{40, 4096 + 40} {
 		x := newFixture(t)
-		x.must(x.log.SaveState(journal.State{View: 4, LogView: 3, Commit: vsr.ID{Op: 1, Sum: 2}, Wiped: true, WipedAbove: 7}))
+		x.must(x.log.SaveState(journal.State{View: 4, LogView: 3, Commit: vsr.ID{Op: 1, Sum: 2}, Wiped: true, WipedAbove: 7, Lives: vsr.Lives{1, 2, 3, 4, 5}}))
 		x.fs.Rot(dir+"/state", off, 1)
 		for range 2 {
 			x.crash()
-			if want := (journal.State{View: 4, LogView: 3, Commit: vsr.ID{Op: 1, Sum: 2}, Wiped: true, WipedAbove: 7}); x.rec.State != want {
+			if want := (journal.State{View: 4, LogView: 3, Commit: vsr.ID{Op: 1, Sum: 2}, Wiped: true, WipedAbove: 7, Lives: vsr.Lives{1, 2, 3, 4, 5}}); x.rec.State != want {
 				t.Fatalf("%+v", x.rec.State)
 			}
 			off = 4096 - off + 80 // the other copy, next time: the first was written again

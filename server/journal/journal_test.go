@@ -124,3 +124,27 @@ func TestOnTheRealFileSystem(t *testing.T) {
 	check(l, 60)
 	must(t, l.Close())
 }
+
+// A state of version 1 knows of no lives; the next one that is saved is of this version.
+func TestStateOfTheFirstVersion(t *testing.T) {
+	want := State{View: 4, LogView: 3, Commit: vsr.ID{Op: 3, Sum: 2}, Wiped: true, WipedAbove: 9}
+	o := testOptions(OS(t.TempDir()))
+	must(t, MkdirAll(o.FS, o.Dir))
+	f, err := CreateStateFile(o.FS, o.Dir+"/state", stateBytesFirst, firstState())
+	must(t, err)
+	must(t, f.Close())
+	for range 2 {
+		l, r := mustOpen(t, o)
+		if r.State != want {
+			t.Fatalf("read %+v, want %+v", r.State, want)
+		}
+		want.Lives = vsr.Lives{1, 2, 3, 4, 5}
+		must(t, l.SaveState(want))
+		must(t, l.Close())
+	}
+	for _, b := range [][]byte{nil, {1, 0, 0, 0}, firstState()[:63], append(firstState(), 0), append([]byte{3}, firstState()[1:]...)} {
+		if _, err := parseState(b, testCluster, testGroup); !errors.Is(err, ErrUnreadable) {
+			t.Errorf("%d bytes: %v", len(b), err)
+		}
+	}
+}

@@ -19,20 +19,26 @@ type State struct {
 	// neither votes nor acknowledges until it has caught up by the rule of a quorum.
 	Wiped      bool
 	WipedAbove uint64
+
+	Lives vsr.Lives
 }
 
 // The payload of the file state, little-endian:
 //
-//	 0  version  u32  1
+//	 0  version  u32  2
 //	 4  group    u32
 //	 8  cluster  u64
 //	16  view, log_view, commit op, commit sum  u64 each
 //	48  flags    u64  1 wiped
 //	56  wiped_above  u64
+//	64  lives    u64 for each of 5 replicas, boot counters
+//
+// Version 1 ends before the lives: none were known durably. It is read, and never written.
 const (
-	stateVersion  = 1
-	stateBytes    = 64
-	stateWipedBit = 1
+	stateVersion    = 2
+	stateBytes      = stateBytesFirst + 8*vsr.ReplicasMax
+	stateBytesFirst = 64 // of version 1
+	stateWipedBit   = 1
 )
 
 func putState(b []byte, cluster uint64, group uint32, s *State) {
@@ -50,11 +56,14 @@ func putState(b []byte, cluster uint64, group uint32, s *State) {
 	}
 	le.PutUint64(b[48:], flags)
 	le.PutUint64(b[56:], s.WipedAbove)
+	for i, boot := range s.Lives {
+		le.PutUint64(b[stateBytesFirst+8*i:], boot)
+	}
 }
 
 func parseState(b []byte, cluster uint64, group uint32) (State, error) {
 	le := binary.LittleEndian
-	if len(b) != stateBytes || le.Uint32(b) != stateVersion {
+	if len(b) < stateBytesFirst || len(b) != bytesOfVersion(le.Uint32(b)) {
 		return State{}, fmt.Errorf("state of %d bytes: %w: unknown version", len(b), ErrUnreadable)
 	}
 	if c, g := le.Uint64(b[8:]), le.Uint32(b[4:]); c != cluster || g != group {
@@ -64,10 +73,24 @@ func parseState(b []byte, cluster uint64, group uint32) (State, error) {
 		Commit: vsr.ID{Op: le.Uint64(b[32:]), Sum: le.Uint64(b[40:])}}
 	flags := le.Uint64(b[48:])
 	s.Wiped = flags&stateWipedBit != 0
+	for at := stateBytesFirst; at < len(b); at += 8 {
+		s.Lives[(at-stateBytesFirst)/8] = le.Uint64(b[at:])
+	}
 	if flags&^stateWipedBit != 0 || s.LogView > s.View {
 		return State{}, fmt.Errorf("state with flags %x, log_view %d in view %d: %w", flags, s.LogView, s.View, ErrUnreadable)
 	}
 	return s, nil
+}
+
+// bytesOfVersion is how long a state of that version is; 0: no version that is known.
+func bytesOfVersion(version uint32) int {
+	switch version {
+	case 1:
+		return stateBytesFirst
+	case stateVersion:
+		return stateBytes
+	}
+	return 0
 }
 
 // SaveState makes s durable, in two copies, before it returns.

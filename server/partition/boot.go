@@ -42,7 +42,7 @@ func Boot(log *journal.Log, rec *journal.Recovered, c *vsr.Config, past Past) (v
 	if err != nil {
 		return b, err
 	}
-	b.State = vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || past.Forgotten || rec.TopUnknown, Kept: rec.State.WipedAbove}
+	b.State = vsr.State{View: rec.State.View, LogView: rec.State.LogView, Wiped: rec.State.Wiped || past.Forgotten || rec.TopUnknown, Kept: rec.State.WipedAbove, Lives: rec.State.Lives}
 	if err := saveWiped(log, rec, &b); err != nil {
 		return b, err
 	}

@@ -15,7 +15,7 @@ func Untold(err error) bool {
 
 // Forget puts an empty log of a replica that has forgotten what it acknowledged in the place of one
 // that cannot be told any more: its peers hold what it held, and it earns its vote back from them. What
-// it must never forget, its views, stays; where these are unreadable too it returns the reason. It is
+// it must never forget, its views and the lives that it knows, stays; where these are unreadable too it returns the reason. It is
 // not for a group of one, whose only copy this is.
 func Forget(o DiskOptions) error {
 	d := &Disk{options: o}
@@ -32,7 +32,7 @@ func Forget(o DiskOptions) error {
 	if err != nil {
 		return fmt.Errorf("forget a log that cannot be told: %w", err)
 	}
-	err = log.SaveState(journal.State{View: state.View, LogView: state.LogView, Wiped: true})
+	err = log.SaveState(journal.State{View: state.View, LogView: state.LogView, Wiped: true, Lives: state.Lives})
 	if err == nil {
 		err = log.SyncMark()
 	}

@@ -52,7 +52,7 @@ func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
 }
 
 func (d *Disk) saveState(j *Job, post func(vsr.Input)) error {
-	s := journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped, WipedAbove: j.State.Kept}
+	s := journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Commit, Wiped: j.State.Wiped, WipedAbove: j.State.Kept, Lives: j.State.Lives}
 	if err := d.Log().SaveState(s); err != nil {
 		return fmt.Errorf("save view %d: %w", s.View, err)
 	}

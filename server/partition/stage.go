@@ -104,7 +104,7 @@ func (d *Disk) switchLogs(j *Job) error {
 	s.NoteCommit(j.Table.ID)
 	err := s.SaveTable(journal.Table{ID: j.Table.ID, NextOffset: j.Table.Offset, Bytes: encodeTable(&j.Table)})
 	if err == nil {
-		err = s.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Table.ID, Wiped: j.State.Wiped, WipedAbove: j.State.Kept})
+		err = s.SaveState(journal.State{View: j.State.View, LogView: j.State.LogView, Commit: j.Table.ID, Wiped: j.State.Wiped, WipedAbove: j.State.Kept, Lives: j.State.Lives})
 	}
 	if err == nil {
 		err = s.SyncMark()

@@ -56,6 +56,11 @@ func (x *nemesis) forgetAndMeet(n *node, rng stream, others ...int) {
 	for _, j := range others {
 		x.reopen(n.id, j)
 	}
+	x.backSoon(n, rng)
+}
+
+// backSoon starts a replica that was just ended.
+func (x *nemesis) backSoon(n *node, rng stream) {
 	x.w.after(rng.around(2*millisecond), func() {
 		if !n.life.alive() && !n.gone {
 			n.start()
@@ -123,7 +128,7 @@ type votes struct {
 
 // outvote lets the voter lose its directory once it has voted, and go on with the primary that was. When something
 // is committed with its help that the third lacks, the third hears of the later view, and votes, too: two votes
-// that count, and one of a life that is over.
+// that count, and one of a life that is over. At times the third has been started anew by then.
 func (x *nemesis) outvote(rng stream, v votes, until int64) {
 	w := x.w
 	old, next, voter, third := w.nodes[v.old], w.nodes[v.next], w.nodes[v.voter], w.nodes[v.third]
@@ -132,11 +137,7 @@ func (x *nemesis) outvote(rng stream, v votes, until int64) {
 	x.reopen(v.third, v.old)
 	x.reopen(v.third, v.fifth)
 	third.end(killed) // it was about to raise its view, too: its next life hears its primary first
-	w.after(rng.around(2*millisecond), func() {
-		if !third.life.alive() && !third.gone {
-			third.start()
-		}
-	})
+	x.backSoon(third, rng)
 	old.life.resume()
 	x.once(until, func() bool { return next.seen.view >= v.view && voter.seen.view >= v.view }, func() {
 		w.after(20*millisecond, func() {
@@ -151,6 +152,10 @@ func (x *nemesis) outvote(rng stream, v votes, until int64) {
 				}
 				x.once(until, func() bool { return w.check.top() > third.seen.head() }, func() {
 					w.cover.LateVotes++
+					if rng.chance(0.5) { // its next life has never met the voter's
+						third.end(killed)
+						x.backSoon(third, rng)
+					}
 					x.reopen(v.third, v.next)
 				})
 			})

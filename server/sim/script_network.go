@@ -80,3 +80,25 @@ func (r *scriptRun) goesOn(f fate, at int64, to *process, arrive func(*process))
 	}
 	return f.copy
 }
+
+// cut parts two replicas: their link goes down, what is under way is lost, and no new life of one is known to
+// the other.
+func (r *scriptRun) cut(i, j int) {
+	n := &r.w.net
+	n.cut[i][j], n.cut[j][i] = true, true
+	c := n.conns[i][j]
+	if c == nil {
+		return
+	}
+	for _, s := range c.ends {
+		if s.p.alive() {
+			n.drop(c, s.p, false)
+		}
+	}
+}
+
+// mend lets two replicas connect again.
+func (r *scriptRun) mend(i, j int) {
+	n := &r.w.net
+	n.cut[i][j], n.cut[j][i] = false, false
+}

@@ -19,7 +19,7 @@ func init() { // the table and what it holds name one another
 		"pause": each((*scriptRun).pause), "resume": each((*scriptRun).resume),
 		"show": readShow, "drop": fated(fate{drop: true}), "hold": fated(fate{keep: true}), "copy": fated(fate{keep: true, copy: true}), "delay": readDelay,
 		"pass": readPass, "release": func(*words) func(*scriptRun) { return (*scriptRun).release },
-		"rot":        readRot,
+		"rot": readRot, "cut": paired((*scriptRun).cut), "mend": paired((*scriptRun).mend),
 		"hold-syncs": each((*scriptRun).holdSyncs), "let-syncs": each((*scriptRun).letSyncs),
 		"judge":    func(*words) func(*scriptRun) { return (*scriptRun).judge },
 		"look":     func(*words) func(*scriptRun) { return (*scriptRun).look },
@@ -40,6 +40,14 @@ func each(do func(*scriptRun, int)) func(*words) func(*scriptRun) {
 				do(r, i)
 			}
 		}
+	}
+}
+
+// paired is a step that does one thing to two replicas.
+func paired(do func(*scriptRun, int, int)) func(*words) func(*scriptRun) {
+	return func(w *words) func(*scriptRun) {
+		i, j := w.replica(), w.replica()
+		return func(r *scriptRun) { do(r, i, j) }
 	}
 }
 

@@ -54,7 +54,7 @@ func (r *Replica) reply(token uint64, o Outcome, h *Header, detail string) {
 
 // save hands the state to the disk: view as it is now, log_view as given, which never falls.
 func (r *Replica) save(logView uint64) {
-	s := State{View: r.view, LogView: max(logView, r.asked.LogView), Wiped: r.asked.Wiped, Kept: r.asked.Kept}
+	s := State{View: r.view, LogView: max(logView, r.asked.LogView), Wiped: r.asked.Wiped, Kept: r.asked.Kept, Lives: r.lives}
 	if s == r.asked {
 		return
 	}

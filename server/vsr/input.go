@@ -54,4 +54,5 @@ type State struct {
 	LogView uint64 // never falls, never above View
 	Wiped   bool   // this replica has forgotten what it acknowledged above Kept: it neither votes nor acknowledges
 	Kept    uint64 // 0 where the directory was lost; else un-synced writes of a replicated topic were
+	Lives   Lives  // those known when it was saved; none falls, and who has lost its directory is told nothing before its life stands here
 }

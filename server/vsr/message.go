@@ -9,6 +9,9 @@ const ReplicasMax = 5
 // two lives which believe in the same counter (a directory copied, or forgotten).
 type Incarnation struct{ Boot, Nonce uint64 }
 
+// Lives are the latest lives of all replicas that somebody knows of, by boot counter; 0: none.
+type Lives [ReplicasMax]uint64
+
 // MessageKind says what a Message is. Which further fields of Message it uses stands beside it.
 type MessageKind uint8
 
@@ -21,7 +24,7 @@ const (
 	MsgPreVote                                // Round, Restarted: "do you miss the primary of View too?"
 	MsgPreVoteAck                             // Round, Missing, Head (the log's top), Fit
 	MsgStartViewChange                        // the sender has saved View
-	MsgDoViewChange                           // Head (the log's top), Slots for (Commit.Op, Head.Op], Boots
+	MsgDoViewChange                           // Head (the log's top), Slots for (Commit.Op, Head.Op], Lives
 	MsgStartView                              // Head, Slots for (Commit.Op, Head.Op], all known
 	MsgAskStartView                           // to the primary of View
 	MsgAskPrepares                            // From, To: ops that the primary of View shall send again as prepares
@@ -32,7 +35,7 @@ const (
 	MsgChunk                                  // Round, Window (index of the chunk), From, To; the frames of these committed ops follow
 	MsgPullRefused                            // Round (0: of no pull, but a fetch), From: the earliest op retained, or 0 when nothing asked is committed here
 	MsgAskHead                                // a wiped replica asks how far it must get
-	MsgTellHead                               // Head, Leading, Missing (the sender has forgotten something itself)
+	MsgTellHead                               // Head, Leading, Missing (the sender has forgotten something itself), Lives
 	MsgTable                                  // Round, Window (index of the part), Progress (parts in all), FromOp and Head (the chain that follows), Goal (the message offset after it), Slots (last frame of each session)
 	messageKinds
 )
@@ -65,6 +68,9 @@ const (
 	LaneData
 	LaneBulk
 )
+
+// CarriesLives tells whether a message of this kind says which lives its sender knows.
+func (k MessageKind) CarriesLives() bool { return k == MsgDoViewChange || k == MsgTellHead }
 
 // Lane of a kind of message.
 func (k MessageKind) Lane() Lane {
@@ -112,5 +118,5 @@ type Message struct {
 	Leading      bool
 	Header       Header
 	Slots        []Slot
-	Boots        [ReplicasMax]uint64 // do_view_change: boot counters of the others' present lives, as the sender knows them; 0: it does not
+	Lives        Lives // do_view_change, tell_head: those that the sender knows
 }

@@ -380,28 +380,13 @@ func TestWipedVouchesInNoOlderView(t *testing.T) {
 // vouches in it. When r2 then votes, too, it knows that the vote of r3 is of a life that is over.
 func TestVoteOfALifeThatIsOver(t *testing.T) {
 	c := of(20)
-	start := func(self int, s State) *rig {
-		cfg := Default()
-		cfg.Self, cfg.Replicas, cfg.Cluster, cfg.RootSum, cfg.Seal, cfg.Incarnation = self, 5, 5, rootSum, seal, incarnation(self)
-		r, err := New(cfg, Boot{State: s, Commit: c.id(20), Head: c.id(20), Top: c.id(20), Tail: c[19:], Table: Table{ID: c.id(20)}, Offset: c[19].NextOffset()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := &rig{t: t, r: r}
-		for i := range 5 {
-			if i != self {
-				g.step(Input{Kind: InHello, Peer: uint8(i), Incarnation: incarnation(i)})
-				g.step(Input{Kind: InLinkUp, Peer: uint8(i)})
-			}
-		}
-		return g
-	}
-	vote := func(to *rig, from int, boots [ReplicasMax]uint64) {
+	start := func(self int, s State) *rig { return newRigOfFive(t, self, s, c) }
+	vote := func(to *rig, from int, lives Lives) {
 		to.step(Input{Kind: InMessage, Msg: Message{Kind: MsgDoViewChange, From: uint8(from), To: 1, Incarnation: incarnation(from),
-			View: 6, LogView: 5, Commit: c.id(20), Head: c.id(20), Boots: boots}})
+			View: 6, LogView: 5, Commit: c.id(20), Head: c.id(20), Lives: lives}})
 	}
 	r1 := start(1, State{View: 5, LogView: 5})
-	vote(r1, 3, [ReplicasMax]uint64{1, 1, 1, 0, 1})
+	vote(r1, 3, Lives{1, 1, 1, 0, 1})
 
 	r3 := start(3, State{View: 5, LogView: 5, Wiped: true})
 	for _, i := range []int{0, 2, 4} {
@@ -411,12 +396,12 @@ func TestVoteOfALifeThatIsOver(t *testing.T) {
 	if r3.r.voucher() != c.id(20) {
 		t.Fatal("r3 does not vouch in view 5: this shows nothing")
 	}
-	vote(r1, 2, [ReplicasMax]uint64{1, 1, 0, 2, 1})
-	vote(r1, 3, [ReplicasMax]uint64{1, 1, 1, 0, 1}) // late
+	vote(r1, 2, Lives{1, 1, 0, 2, 1})
+	vote(r1, 3, Lives{1, 1, 1, 0, 1}) // late
 	if s := r1.r.Status(); s.Leading {
 		t.Fatalf("r1 leads view %d by a vote of a life that is over", s.View)
 	}
-	vote(r1, 4, [ReplicasMax]uint64{1, 1, 1, 2, 0})
+	vote(r1, 4, Lives{1, 1, 1, 2, 0})
 	if !r1.r.Status().Leading {
 		t.Error("r1 does not lead with three votes")
 	}

@@ -23,6 +23,7 @@ type Replica struct {
 
 	tick   uint64 // since start
 	peers  [ReplicasMax]peer
+	lives  Lives  // none falls; never below what is saved, nor below the lives present in peers
 	heard  ID     // the highest commit that anyone named; only numbers up to commit are certain
 	events uint64 // for tests: how many were emitted
 
@@ -69,6 +70,8 @@ func New(cfg Config, b Boot) (*Replica, error) {
 	r.log = log{start: max(b.Start, 1), holes: b.Holes}
 	r.loadLog(b)
 	r.heard = r.log.commit
+	r.lives = b.State.Lives
+	r.lives[cfg.Self] = max(r.lives[cfg.Self], cfg.Incarnation.Boot)
 	r.pull.init()
 	r.suspectFresh()
 	switch {
@@ -210,6 +213,7 @@ func (r *Replica) check() {
 	case r.lead.leading && (r.primary(r.view) != r.cfg.Self || !r.normal() || r.view <= r.bootView):
 		panic(fmt.Sprintf("vsr: replica %d leads view %d with log_view %d, started in %d", r.cfg.Self, r.view, r.saved.LogView, r.bootView))
 	}
+	r.checkLives()
 }
 
 func (r *Replica) stepFenced(in *Input) {
@@ -348,6 +352,7 @@ func (r *Replica) onHello(in *Input) {
 	}
 	again := p.incarnation != Incarnation{}
 	p.incarnation, p.commit, p.earliest = in.Incarnation, 0, 0
+	r.lives[in.Peer] = max(r.lives[in.Peer], in.Incarnation.Boot)
 	r.pull.holeTries = 0 // this life may have what others did not give
 	r.lead.forget(int(in.Peer))
 	r.change.forget(int(in.Peer))

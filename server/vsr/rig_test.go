@@ -83,6 +83,27 @@ func newRig(t *testing.T, self int, state State, c chain, commit uint64) *rig {
 	return g
 }
 
+// newRigOfFive starts replica self of five with all that chain has committed.
+func newRigOfFive(t *testing.T, self int, state State, c chain) *rig {
+	t.Helper()
+	cfg := Default()
+	cfg.Self, cfg.Replicas, cfg.Cluster, cfg.RootSum, cfg.Seal, cfg.Incarnation = self, 5, 5, rootSum, seal, incarnation(self)
+	last := len(c) - 1
+	head := c[last].ID()
+	r, err := New(cfg, Boot{State: state, Commit: head, Head: head, Top: head, Tail: c[last:], Table: Table{ID: head}, Offset: c[last].NextOffset()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &rig{t: t, r: r}
+	for i := range 5 {
+		if i != self {
+			g.step(Input{Kind: InHello, Peer: uint8(i), Incarnation: incarnation(i)})
+			g.step(Input{Kind: InLinkUp, Peer: uint8(i)})
+		}
+	}
+	return g
+}
+
 func (g *rig) step(in Input) {
 	todo := []Input{in}
 	for len(todo) > 0 {

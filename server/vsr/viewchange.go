@@ -10,9 +10,8 @@ import (
 type viewChange struct {
 	active   bool
 	began    uint64
-	patience uint64 // ticks that a view gets to show progress before it is given up
-	votes    [ReplicasMax]vote
-	boots    [ReplicasMax]uint64 // the highest boot counter of each replica that a vote has named
+	patience uint64            // ticks that a view gets to show progress before it is given up
+	votes    [ReplicasMax]vote // none of a life that is known to be over
 	chosen   bool
 	voted    bool   // sent a do_view_change already; it is repeated more slowly
 	alone    bool   // raised without asking anybody: only OfferGateByView does that
@@ -118,7 +117,7 @@ func (r *Replica) repeatViewChange() {
 		r.broadcast(Message{Kind: MsgStartViewChange})
 		if c := &r.change; r.mayVote() && (!c.voted || r.tick%r.cfg.BeatTicks == 0) {
 			c.voted = true
-			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.voteTop(), Slots: r.voteSlots(), Boots: r.boots()})
+			r.send(primary, Message{Kind: MsgDoViewChange, Head: r.voteTop(), Slots: r.voteSlots(), Lives: r.lives})
 		}
 	}
 	r.send(primary, Message{Kind: MsgAskStartView})
@@ -191,28 +190,8 @@ func (r *Replica) onDoViewChange(m *Message) {
 		return
 	}
 	r.change.votes[m.From] = vote{given: true, boot: m.Incarnation.Boot, logView: m.LogView, commit: m.Commit, top: m.Head, slots: m.Slots}
-	r.change.dropOutlived(&m.Boots)
+	r.learnLives(&m.Lives)
 	r.choose()
-}
-
-// dropOutlived drops votes of lives that a voter knows to be over. A replica may have lost its directory since
-// it voted, and vouch again, in a view that it was told of by replicas which had not heard of this one. One
-// of them is in each quorum of votes, and knows the new life.
-func (c *viewChange) dropOutlived(boots *[ReplicasMax]uint64) {
-	for i := range c.votes {
-		c.boots[i] = max(c.boots[i], boots[i])
-		if c.votes[i].given && c.votes[i].boot < c.boots[i] {
-			c.votes[i] = vote{}
-		}
-	}
-}
-
-// boots tells which life of each other replica is present, as far as this one knows.
-func (r *Replica) boots() (boots [ReplicasMax]uint64) {
-	for i := range r.peers {
-		boots[i] = r.peers[i].incarnation.Boot
-	}
-	return boots
 }
 
 // validSlots holds the ops of a vote or a start_view against their form: consecutive, chained,

@@ -6,13 +6,14 @@ package vsr
 // denies. The same holds of a replica of a replicated topic whose machine lost power, above what it
 // had synced.
 type wipedRecovery struct {
-	told [ReplicasMax]told
-	need ID // head that must be held; Op 0 with a zero Sum until it is known
+	told [ReplicasMax]told // none of a life that is known to be over
+	need ID                // head that must be held; Op 0 with a zero Sum until it is known
 }
 
 type told struct {
 	given, leading bool
-	wiped          bool // it has forgotten something itself; answers then say so
+	boot           uint64 // of the life that told it
+	wiped          bool   // it has forgotten something itself; answers then say so
 	view, logView  uint64
 	head           ID
 }
@@ -52,13 +53,16 @@ func (r *Replica) trustAgain(op uint64, why string) {
 	if !r.asked.Wiped {
 		return
 	}
-	r.asked.Wiped, r.asked.Kept = false, 0
+	r.asked.Wiped, r.asked.Kept, r.asked.Lives = false, 0, r.lives
 	r.emit(Effect{Kind: EffSave, State: r.asked})
 	r.event(Event{Kind: EventWiped, Peer: NoPrimary, ToOp: op, Reason: why})
 }
 
+// onAskHead answers a replica that has forgotten, once its life is saved here. Until then it asks again.
 func (r *Replica) onAskHead(m *Message) {
-	r.send(int(m.From), Message{Kind: MsgTellHead, Head: r.log.head, Leading: r.lead.leading, Missing: r.saved.Wiped})
+	if r.remembers(int(m.From)) {
+		r.send(int(m.From), Message{Kind: MsgTellHead, Head: r.log.head, Leading: r.lead.leading, Missing: r.saved.Wiped, Lives: r.lives})
+	}
 }
 
 func (r *Replica) onTellHead(m *Message) {
@@ -66,7 +70,8 @@ func (r *Replica) onTellHead(m *Message) {
 	if !r.saved.Wiped || w.need != (ID{}) {
 		return
 	}
-	w.told[m.From] = told{given: true, leading: m.Leading, wiped: m.Missing, view: m.View, logView: m.LogView, head: m.Head}
+	w.told[m.From] = told{given: true, boot: m.Incarnation.Boot, leading: m.Leading, wiped: m.Missing, view: m.View, logView: m.LogView, head: m.Head}
+	r.learnLives(&m.Lives)
 	r.startFromLoss()
 	given, highest, primary := 0, uint64(0), NoPrimary
 	for i := range r.cfg.Replicas {

@@ -13,9 +13,9 @@ import (
 // envelope, little-endian:
 //
 //	  0  magic          u32  "RJE1"
-//	  4  version        u16  2
+//	  4  version        u16  3
 //	  6  zero           u16
-//	  8  sum            u64  XXH3-64 of everything from byte 16 to the end of the boots
+//	  8  sum            u64  XXH3-64 of everything from byte 16 to the end of the lives
 //	 16  kind           u8   vsr.MessageKind
 //	 17  from           u8   replica
 //	 18  to             u8   replica
@@ -38,7 +38,7 @@ import (
 //	152  progress       u64
 //	160  goal           u64
 //	168  slots: u8 known (0 or 1), then a stamped frame header of 128 bytes, all zero if not known
-//	     boots: of a do_view_change, u64 for each of 5 replicas
+//	     lives: of a do_view_change or tell_head, u64 for each of 5 replicas
 //
 // The sum is there because the checksum of TCP is weak; a payload has the sums of its frames.
 // A prepare's Header is not in the envelope: it is the first 128 bytes of the payload.
@@ -47,11 +47,11 @@ const (
 	EnvelopeSlotBytes = 1 + HeaderBytes
 	EnvelopeSlotsMax  = 1024 // four times the pipeline of vsr
 	EnvelopeMagic     = uint32('R') | uint32('J')<<8 | uint32('E')<<16 | uint32('1')<<24
-	EnvelopeVersion   = 2
+	EnvelopeVersion   = 3
 	ChunkBytesMax     = 64 << 20 // payload of one chunk
 
 	envelopeSummedFrom = 16
-	bootsBytes         = 8 * vsr.ReplicasMax
+	livesBytes         = 8 * vsr.ReplicasMax
 )
 
 // ErrEnvelope is wrapped by every complaint about the form of an envelope; a checksum that does
@@ -94,8 +94,8 @@ func AppendEnvelope(dst []byte, m *vsr.Message, payloadBytes int) []byte {
 	for i := range m.Slots {
 		dst = appendSlot(dst, &m.Slots[i])
 	}
-	if m.Kind == vsr.MsgDoViewChange {
-		for _, boot := range m.Boots {
+	if m.Kind.CarriesLives() {
+		for _, boot := range m.Lives {
 			dst = le.AppendUint64(dst, boot)
 		}
 	}
@@ -112,7 +112,7 @@ func appendSlot(dst []byte, s *vsr.Slot) []byte {
 	return append(dst, b[:]...)
 }
 
-// EnvelopeRest tells from the first EnvelopeBytes of a message how many bytes of slots and boots follow
+// EnvelopeRest tells from the first EnvelopeBytes of a message how many bytes of slots and lives follow
 // them and how many of payload follow those. Both are within their limits, yet not proven before
 // ParseEnvelope has seen the slots: allocate as the bytes come in.
 func EnvelopeRest(fixed []byte) (restBytes, payloadBytes int, err error) {
@@ -120,17 +120,17 @@ func EnvelopeRest(fixed []byte) (restBytes, payloadBytes int, err error) {
 	return restOf(m.Kind, slots), payload, err
 }
 
-// EnvelopeRestBytes is how many bytes of slots and boots follow the envelope of m.
+// EnvelopeRestBytes is how many bytes of slots and lives follow the envelope of m.
 func EnvelopeRestBytes(m *vsr.Message) int { return restOf(m.Kind, len(m.Slots)) }
 
 func restOf(kind vsr.MessageKind, slots int) int {
-	if kind == vsr.MsgDoViewChange {
-		return slots*EnvelopeSlotBytes + bootsBytes
+	if kind.CarriesLives() {
+		return slots*EnvelopeSlotBytes + livesBytes
 	}
 	return slots * EnvelopeSlotBytes
 }
 
-// ParseEnvelope decodes an envelope with its slots and boots, checksum first. The message shares no memory
+// ParseEnvelope decodes an envelope with its slots and lives, checksum first. The message shares no memory
 // with b; the Header of a prepare or fetched stands in the payload.
 func ParseEnvelope(b []byte) (m vsr.Message, payloadBytes int, err error) {
 	m, slots, payloadBytes, err := parseFixed(b)
@@ -143,9 +143,9 @@ func ParseEnvelope(b []byte) (m vsr.Message, payloadBytes int, err error) {
 	if said, sum := binary.LittleEndian.Uint64(b[8:]), Sum(b[envelopeSummedFrom:]); said != sum {
 		return m, 0, fmt.Errorf("envelope %w: it says %016x, its bytes give %016x", ErrSum, said, sum)
 	}
-	if m.Kind == vsr.MsgDoViewChange {
-		for i := range m.Boots {
-			m.Boots[i] = binary.LittleEndian.Uint64(b[len(b)-bootsBytes+8*i:])
+	if m.Kind.CarriesLives() {
+		for i := range m.Lives {
+			m.Lives[i] = binary.LittleEndian.Uint64(b[len(b)-livesBytes+8*i:])
 		}
 	}
 	if slots > 0 {

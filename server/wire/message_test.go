@@ -25,8 +25,10 @@ func fullMessage(kind vsr.MessageKind) *vsr.Message {
 		View: 5, LogView: 6, Commit: vsr.ID{Op: 7, Sum: 8}, Round: 9, Head: vsr.ID{Op: 10, Sum: 11}, Ack: vsr.ID{Op: 12, Sum: 13},
 		FromOp: 14, ToOp: 16, Window: 17, Progress: 18, Goal: 19}
 	switch kind {
+	case vsr.MsgTellHead:
+		m.Lives = vsr.Lives{20, 21, 22, 23, 24}
 	case vsr.MsgDoViewChange:
-		m.Boots = [vsr.ReplicasMax]uint64{20, 21, 22, 23, 24}
+		m.Lives = vsr.Lives{20, 21, 22, 23, 24}
 		m.Slots = []vsr.Slot{{Known: true, Header: sealedHeader(8, m.Group)}, {}, {Known: true, Header: sealedHeader(10, m.Group)}}
 	case vsr.MsgStartView:
 		for op := range uint64(EnvelopeSlotsMax) {
@@ -60,7 +62,7 @@ func TestEnvelopeGoldenLayout(t *testing.T) {
 	m := fullMessage(vsr.MsgBeat)
 	m.Starting, m.Leading = true, true
 	want := golden(t, `
-		524a4531 0200 0000 f39a763cc0cf51d7
+		524a4531 0300 0000 f39a763cc0cf51d7
 		03 01 02 00 11121314 81000000 00000000 0000000000000000
 		0300000000000000 0400000000000000 0500000000000000 0600000000000000
 		0700000000000000 0800000000000000 0900000000000000
