@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,6 +32,7 @@ type cluster struct {
 	dirs   []string
 	nodes  []*runningNode
 	taker  atomic.Int64 // the node that answered last, which is asked first
+	logTo  io.Writer    // of the nodes that are started next; nil: nowhere, or with -v the test's own output
 }
 
 type runningNode struct {
@@ -84,7 +86,9 @@ func (c *cluster) start(ids ...int) {
 		n := &runningNode{stop: stop, done: make(chan error, 1)}
 		c.nodes[id] = n
 		logger := slog.New(slog.DiscardHandler)
-		if testing.Verbose() {
+		if c.logTo != nil {
+			logger = slog.New(slog.NewTextHandler(c.logTo, nil))
+		} else if testing.Verbose() {
 			logger = slog.New(slog.NewTextHandler(c.t.Output(), nil))
 		}
 		go func() { n.done <- Run(ctx, Options{Config: c.config, ID: id, Dir: c.dirs[id], Logger: logger}) }()
@@ -330,6 +334,51 @@ func TestWipedDirectory(t *testing.T) {
 	}
 	c.start(0)
 	c.expectEqual("orders", 0, 210)
+}
+
+// TestAnOldCopyOfADirectoryIsRefused: what a node has voted for since a copy was made, the copy has forgotten. The
+// others know that a later life was there, also after they have restarted.
+func TestAnOldCopyOfADirectoryIsRefused(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
+	c.start(all(3)...)
+	p := c.producer("orders", 0, 1)
+	p.send()
+	c.stop(2)
+	old := c.dirs[2] + ".old"
+	if err := os.Rename(c.dirs[2], old); err != nil {
+		t.Fatal(err)
+	}
+	c.start(2)
+	eventually(t, "node 2 earns its vote back", func() bool { return c.statusOf(2, 0).State == "normal" })
+	c.stopAll()
+	if err := errors.Join(os.RemoveAll(c.dirs[2]), os.Rename(old, c.dirs[2])); err != nil {
+		t.Fatal(err)
+	}
+	said := &lines{}
+	c.logTo = said
+	c.start(0)
+	c.logTo = nil
+	c.start(2)
+	eventually(t, "node 0 refuses it", func() bool { return said.contain("handshake refused") && said.contain("is an old copy") })
+}
+
+// lines is what a node logs.
+type lines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, b...)
+	return len(b), nil
+}
+
+func (l *lines) contain(words string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Contains(l.text, []byte(words))
 }
 
 // TestClusterSizes runs clusters of one and of five nodes, and many partitions in a node.

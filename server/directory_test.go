@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rejoin/server/peer"
 	"rejoin/server/wire"
@@ -92,6 +93,27 @@ func TestPoolOfManyPartitions(t *testing.T) {
 		}
 		if err := pool.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestBootOfABlankDirectory: a life is numbered above every one before it, also above those that nobody has told of.
+func TestBootOfABlankDirectory(t *testing.T) {
+	now := time.UnixMilli(1_000_000)
+	for _, test := range []struct {
+		verdict          peer.Format
+		own, known, want uint64
+	}{
+		{peer.FormatUnused, 1, 0, 1},
+		{peer.FormatUnused, 1, 1, 1}, // they know this very life
+		{peer.FormatUnused, 1, 4, 5},
+		{peer.FormatWiped, 1, 0, 1_000_000},
+		{peer.FormatWiped, 1, 7, 1_000_000},
+		{peer.FormatWiped, 1, 1_000_000, 1_000_001},
+		{peer.FormatWiped, 1, 2_000_000, 2_000_001}, // the clock was set back
+	} {
+		if got := bootOf(test.verdict, test.own, test.known, now); got != test.want {
+			t.Errorf("%+v: boot %d", test, got)
 		}
 	}
 }

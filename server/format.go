@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"rejoin/server/partition"
 	"rejoin/server/peer"
@@ -89,6 +90,19 @@ func (n *node) use(jobs []partition.Job) error {
 	return nil
 }
 
+// bootOf numbers a life in a directory that was blank, above every life that was here before: one of those may have
+// voted, and its vote must not pass for this one's. Who has answered may not have met the latest of them. The clock
+// has: counters begin with it where a directory was lost, and rise by one with each start.
+func bootOf(verdict peer.Format, own, known uint64, now time.Time) uint64 {
+	switch {
+	case verdict == peer.FormatWiped:
+		return max(own, known+1, uint64(max(now.UnixMilli(), 0)))
+	case known > own: // else what they know is this life
+		return known + 1
+	}
+	return own
+}
+
 // format waits for the verdict on a blank directory and makes it durable.
 func (n *node) format(ctx context.Context) error {
 	if n.dir.format != peer.FormatBlank {
@@ -101,9 +115,7 @@ func (n *node) format(ctx context.Context) error {
 		verdict, known := n.formats.verdict(n.id)
 		if verdict != 0 {
 			n.dir.format = verdict
-			if verdict == peer.FormatWiped || known > n.dir.incarnation.Boot { // else what they know is this life
-				n.dir.incarnation.Boot = max(n.dir.incarnation.Boot, known+1)
-			}
+			n.dir.incarnation.Boot = bootOf(verdict, n.dir.incarnation.Boot, known, time.Now())
 			break
 		}
 		select {

@@ -113,6 +113,19 @@ func (n *node) furnish(o Options) (err error) {
 	return n.listen(o)
 }
 
+// savedLives are the lives of the nodes that any group has saved. What comes with a smaller boot counter is an old
+// copy of a directory, or one that was lost, whoever of the two nodes has restarted.
+func (n *node) savedLives() []uint64 {
+	lives := make([]uint64, len(n.config.Nodes))
+	for _, g := range n.groups {
+		saved := partition.SavedLives(g.diskOptions())
+		for i := range lives {
+			lives[i] = max(lives[i], saved[i])
+		}
+	}
+	return lives
+}
+
 // peerQueueFrames may wait for a peer that is slow.
 const peerQueueFrames = 512
 
@@ -135,7 +148,7 @@ func (n *node) listen(o Options) (err error) {
 	}
 	own := n.config.Nodes[n.id].Listen
 	n.network, err = peer.New(peer.Options{Self: n.id, Nodes: nodes, Groups: len(n.groups), Listen: own.Peer, ClusterID: n.config.ClusterID(),
-		FixedDigest: n.config.FixedDigest(), Secret: o.Secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
+		FixedDigest: n.config.FixedDigest(), KnownBoots: n.savedLives(), Secret: o.Secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
 		Pool: n.pool, Handler: n, Logger: n.log, BulkBytesPerSecondMax: n.config.Limits.TransferBytesPerSMax})
 	if err != nil {
 		return err

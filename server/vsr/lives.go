@@ -18,7 +18,7 @@ import "fmt"
 // This is the crash vector of Michael, Ports, Sharma and Szekeres, "Recovering Shared Objects Without Stable
 // Storage" (DISC 2017), for those replicas that have lost what should be stable.
 //
-// Boot counters must rise from life to life, also where a directory is lost.
+// Boot counters must rise from life to life, also where a directory is lost: see server/format.go.
 
 // learnLives takes what a peer knows, and drops what lives that are over have said.
 func (r *Replica) learnLives(known *Lives) {
