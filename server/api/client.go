@@ -175,6 +175,7 @@ func (p *ClientPlane) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	err := p.shutdown()
+	_ = p.listener.Close() // a shutdown that comes before Serve has begun does not end it; else it is closed already
 	if serveErr := <-served; serveErr != nil {
 		return fmt.Errorf("client plane: %w", serveErr)
 	}

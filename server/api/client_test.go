@@ -402,3 +402,20 @@ func TestConstructorRefuses(t *testing.T) {
 		t.Errorf("a taken port: %v", err)
 	}
 }
+
+// A node that is told to stop while it starts must end, too.
+func TestStoppedBeforeItServes(t *testing.T) {
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	pool, _ := wire.NewPool(1)
+	node := &fakeNode{partition: newFakePartition(t)}
+	for range 50 {
+		p, err := NewClientPlane(ClientOptions{Address: "127.0.0.1:0", Node: node, Pool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Run(stopped); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
