@@ -41,6 +41,8 @@ var kept = []uint64{
 	9000001262,    // P3: a disk that was slow to take a chain was held against who sent it
 	9200000480,    // P3: a primary-to-be that lagged itself was asked, and asked again, for the little that it had more
 	7000162967,    // retention: what a cut was about to drop made up for what was trimmed
+	9700011028,    // P5: a disk that was slow told of a staged chain that was given up, and the next one waited for ever
+	9700011597,    // P1: the same with the load on
 	9500016446,    // S4: of five, a vote given before its replica lost its directory counted, for who knew of that had restarted
 	9400002948,    // S4: a primary met damage while its log_view was being saved, and led without the op
 	9500003451,    // S4: the same with a write that the disk had lost

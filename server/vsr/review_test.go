@@ -330,3 +330,13 @@ func TestAsksWhoHasMost(t *testing.T) {
 		t.Errorf("of two that have the same it does not ask the primary: %+v", asked)
 	}
 }
+
+// A disk that is behind tells of a chain that was given up. The next one goes on all the same.
+func TestStagedOfAChainThatWasGivenUp(t *testing.T) {
+	g := newRig(t, 0, State{View: 1, LogView: 1}, of(3), 3)
+	g.r.stage = staging{active: true, tabled: true, owed: true, peer: 1, no: 2, first: 10, next: 12, stable: 9, table: Table{ID: ID{40, 1}}}
+	g.step(Input{Kind: InStaged, ID: ID{32, 1}})
+	if pulls := g.take(MsgPull); len(pulls) != 1 || g.r.stage.stable != 9 {
+		t.Errorf("the disk has written the chain up to op %d of 11, and more of it is asked for %d times", g.r.stage.stable, len(pulls))
+	}
+}

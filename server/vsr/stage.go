@@ -17,7 +17,7 @@ type staging struct {
 	next       uint64
 	head       ID     // of what has been staged
 	offset     uint64 // message offset that follows head
-	stable     uint64 // op up to which the disk has written it
+	stable     uint64 // op up to which the disk has written it; below next
 	table      Table  // as of the target
 	headers    []Header
 	chunks     uint64
@@ -130,8 +130,10 @@ func (r *Replica) onStagedFrame(h *Header) {
 	r.emit(Effect{Kind: EffInstall, State: r.asked, Table: s.table})
 }
 
+// onStaged takes what the disk has written of the chain. What lies beyond the last op that was given to it is of a chain
+// that was given up: the disk was behind.
 func (r *Replica) onStaged(id ID) {
-	if s := &r.stage; s.active && id.Op > s.stable {
+	if s := &r.stage; s.active && id.Op > s.stable && id.Op < s.next {
 		s.stable, s.movedAt = id.Op, r.tick
 	}
 }
