@@ -84,6 +84,9 @@ func (r *rawClient) post() bool {
 // files: a few times for each, and nothing that grows with the body. What runs beside batches, beats
 // and a status each tick, is in the figure.
 func TestBatchAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts allocations, and the race detector has its own")
+	}
 	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
 	c.config.Limits.SegmentBytes = 64 << 20
 	c.start(0, 1, 2)
