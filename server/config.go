@@ -55,8 +55,9 @@ const (
 // Limits are the settings of a node. Zero means the default; see withDefaults.
 type Limits struct {
 	SegmentBytes         int64         `yaml:"segment_bytes,omitempty"`
-	SegmentsReady        int           `yaml:"segments_ready,omitempty"` // made ahead of use while the log is at rest, for bursts; of each partition
-	RingOps              int           `yaml:"ring_ops,omitempty"`       // recent ops in memory; a gap beyond is closed by a transfer
+	SegmentsReady        int           `yaml:"segments_ready,omitempty"`  // made ahead of use while the log is at rest, for bursts; of each partition
+	FlushesAtOnce        int           `yaml:"flushes_at_once,omitempty"` // partitions of a node that write and sync at a time, the others gather; 0: half as many as processors
+	RingOps              int           `yaml:"ring_ops,omitempty"`        // recent ops in memory; a gap beyond is closed by a transfer
 	RingBytes            int64         `yaml:"ring_bytes,omitempty"`
 	PipelineOps          int           `yaml:"pipeline_ops,omitempty"` // uncommitted ops at most; fixed when the data directory is formatted
 	RepairChunkOps       int           `yaml:"repair_chunk_ops,omitempty"`
@@ -372,6 +373,7 @@ func (l *Limits) validate() error {
 	}{
 		{"segment_bytes", l.SegmentBytes, segmentBytesMin, segmentBytesMax},
 		{"segments_ready", int64(l.SegmentsReady), 1, segmentsReadyMax},
+		{"flushes_at_once", int64(l.FlushesAtOnce), 0, partitionsMax},
 		{"ring_ops", int64(l.RingOps), int64(l.PipelineOps), ringOpsMax},
 		{"ring_bytes", l.RingBytes, wire.FrameBytesMax, 1 << 40},
 		{"pipeline_ops", int64(l.PipelineOps), 1, pipelineOpsMax},

@@ -7,7 +7,7 @@
 //
 //	clock        each 10 ms               -> tick, at most one waits  -> inbox of every g
 //	loop g       what turns have left     -> partition.Handle         -> peers, disk queue of g, clients
-//	flusher g    disk queue of g          -> Disk.Perform             -> inbox of g
+//	flusher g    disk queue of g, a turn  -> Disk.Perform             -> inbox of g
 //	preparer g   what was written         -> journal.Prepare          -> the next segment, as far as it is due
 //	scrub g      the log, paced           -> damage found             -> inbox of g
 //	client plane requests                 -> inbox of g, then waits   -> answers

@@ -123,11 +123,12 @@ func (g *group) publish() {
 func (g *group) flush(ctx context.Context) {
 	each := time.NewTicker(time.Second)
 	defer each.Stop()
+	patience := time.NewTimer(time.Hour)
+	patience.Stop()
 	post := g.postDone // made once, so that a flush allocates nothing
 	var jobs []partition.Job
 	for {
-		jobs = g.jobs.take(jobs)
-		if len(jobs) == 0 {
+		if g.jobs.empty() {
 			select {
 			case <-ctx.Done():
 				return
@@ -137,18 +138,28 @@ func (g *group) flush(ctx context.Context) {
 			}
 			continue
 		}
-		began := time.Now()
+		turn := g.node.turns.take(ctx.Done(), patience)
+		jobs = g.jobs.take(jobs) // now, not before: what came while this one waited shares its sync
 		if err := g.node.use(jobs); err != nil {
 			g.node.fence(g, err)
 			return
 		}
+		began := time.Now()
 		done, err := g.disk.Perform(jobs, post)
 		g.node.metrics.flushed(time.Since(began))
+		if turn {
+			g.node.turns.giveBack()
+		}
 		wakeUp(g.prepare) // it may have rolled, or have made room
 		g.jobs.putBack(jobs[done:])
 		switch {
 		case err == nil:
 			g.tellFull(&g.full.writing, false)
+			select {
+			case <-each.C: // who always finds work must see to the mark too
+				g.noteMark()
+			default:
+			}
 		case isDiskFull(err):
 			g.tellFull(&g.full.writing, true)
 			if !sleep(ctx, diskFullRetry) {
@@ -264,6 +275,12 @@ func (q *jobQueue) put(j partition.Job) {
 	q.jobs = append(q.jobs, j)
 	q.mu.Unlock()
 	wakeUp(q.wake)
+}
+
+func (q *jobQueue) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.jobs) == 0
 }
 
 // take moves all jobs out. The memory of those taken last is used again.

@@ -71,6 +71,7 @@ var (
 	descSilence = prometheus.NewDesc("rejoin_peer_longest_silence_seconds", "Longest time between two messages of a peer.", []string{"peer"}, nil)
 	descAbsurd  = prometheus.NewDesc("rejoin_absurd_requests_total", "Requests of peers for ranges that make no sense.", partitionLabels, nil)
 	descZeroed  = prometheus.NewDesc("rejoin_zeroed_bytes_total", "Bytes of zeros written to segments ahead of use.", partitionLabels, nil)
+	descTurns   = prometheus.NewDesc("rejoin_flush_turns_missed_total", "Flushes that began without a turn, because others kept theirs for too long.", nil, nil)
 	descLost    = prometheus.NewDesc("rejoin_events_dropped_total", "Events that are not in the file.", nil, nil)
 )
 
@@ -89,6 +90,7 @@ func (l levels) Collect(out chan<- prometheus.Metric) {
 	pool := n.pool.Stats()
 	gauge(descFree, float64(pool.Free))
 	counter(descCopied, float64(pool.CopiedBytes))
+	counter(descTurns, float64(n.turns.missed.Load()))
 	counter(descLost, float64(n.recorder.Dropped()))
 	for i, p := range n.network.Stats().Peers {
 		if i == n.id {

@@ -46,6 +46,7 @@ type node struct {
 	formats  *formatting
 	metrics  *metrics
 	groups   []*group
+	turns    *diskTurns
 	client   *api.ClientPlane
 	admin    *api.AdminPlane
 
@@ -85,6 +86,7 @@ func newNode(o Options) (*node, error) {
 	n := &node{config: o.Config, id: o.ID, token: o.Token, log: o.Logger.With("node", o.ID), opened: make(chan struct{}), started: time.Now(),
 		formats: newFormatting(len(o.Config.Nodes)), greeted: map[int]vsr.Incarnation{}, linked: make([]bool, len(o.Config.Nodes))}
 	n.stopping, n.stop = context.WithCancelCause(context.Background())
+	n.turns = newDiskTurns(flushesAtOnce(&o.Config.Limits), turnPatience, n.log)
 	n.metrics = newMetrics(n)
 	var err error
 	if n.dir, err = openDirectory(o.Dir, &n.config, n.id); err != nil {
