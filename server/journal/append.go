@@ -82,12 +82,17 @@ func (l *Log) fitting(frames []Frame) int {
 	return len(frames)
 }
 
-// write puts frames into the last segment and then publishes them.
+// write puts frames into the last segment and then publishes them. It fills up the page in which they end: a page of which a part is written
+// would have to be read first, since the zeros that were written ahead of use are on the disk alone.
 func (l *Log) write(frames []Frame) error {
 	s := l.lastSegment()
 	l.iov = l.iov[:0]
 	for i := range frames {
 		l.iov = append(l.iov, frames[i].Bytes)
+	}
+	end := s.end + bytesOf(l.iov)
+	if pad := min(roundUpToPage(end), l.segmentBytes) - end; pad > 0 { // zeros are there already, but not in memory
+		l.iov = append(l.iov, zeros[:pad])
 	}
 	if !s.dirty {
 		s.dirty = true
@@ -106,6 +111,13 @@ func (l *Log) write(frames []Frame) error {
 	l.written = frames[len(frames)-1].Header.ID()
 	l.top = max(l.top, l.written.Op)
 	return nil
+}
+
+func bytesOf(bufs [][]byte) (n int64) {
+	for _, b := range bufs {
+		n += int64(len(b))
+	}
+	return n
 }
 
 // push adds the op that follows the last one.

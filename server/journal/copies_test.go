@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"testing"
 	"unsafe"
 
@@ -23,6 +24,9 @@ func TestAppendHandsOnTheSlices(t *testing.T) {
 			return
 		}
 		calls++
+		if last := bufs[len(bufs)-1]; len(last) < 4096 && bytes.Count(last, []byte{0}) == len(last) { // what fills up the page
+			bufs = bufs[:len(bufs)-1]
+		}
 		for _, b := range bufs {
 			got = append(got, slice{unsafe.SliceData(b), len(b)})
 		}
@@ -47,9 +51,10 @@ func (f nullFS) Create(name string) (journal.File, error) {
 	file, err := f.FS.Create(name)
 	return nullFile{file}, err
 }
-func (nullFile) Writev([][]byte, int64) error { return nil }
-func (nullFile) Sync() error                  { return nil }
-func (nullFile) StartWriting(int64, int64)    {}
+func (nullFile) Writev([][]byte, int64) error  { return nil }
+func (nullFile) Sync() error                   { return nil }
+func (nullFile) WriteZeros(int64, int64) error { return nil }
+func (nullFile) StartWriting(int64, int64)     {}
 
 func newNullLog(t testing.TB) *journal.Log {
 	x := newFixture(t)

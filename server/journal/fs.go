@@ -24,6 +24,10 @@ type File interface {
 	Size() (int64, error)
 	Sync() error // fdatasync; after an error nothing is known of the un-synced writes
 
+	// WriteZeros is Writev of so many zeros that nobody will look at soon: they need not stay in memory, and may go to the disk at once.
+	// They are durable with the next Sync, not before.
+	WriteZeros(off, bytes int64) error
+
 	// StartWriting lets what was written to a range begin its way to the disk, and does not wait for it:
 	// a later Sync has less to do. Nothing is durable by it, and no failure is told by it.
 	StartWriting(off, bytes int64)

@@ -18,7 +18,6 @@ type Log struct {
 	segmentBytes  int64
 	segmentsReady int
 	pipeline      uint64
-	zeroes        []byte // never written to
 
 	state     *StateFile
 	markFile  *StateFile
@@ -39,6 +38,7 @@ type Log struct {
 	prepareMu sync.Mutex
 	prepared  []preparedFile // whole ones
 	preparing *preparedFile  // nil, or the one that Prepare has begun
+	opening   bool           // the first segment is made: see zeroFill
 	zeroed    atomic.Int64   // bytes of zeros written since Open
 
 	// mu guards what follows and the segments. It is never held over a write or a sync.

@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// zeroBytes is how much of a file one Writev fills with zeros.
-const zeroBytes = 512 << 10
-
 // How much of a new file is filled at once. The syncs of the log wait behind what the disk has been given
 // before them, and whoever else needs this core behind the copying. So it goes to the disk step by step,
 // but is synced only when the file is whole: nobody rests on less, and each sync is one more that the
@@ -17,9 +14,10 @@ const (
 	prepareStepBytesMax = 4 << 20
 )
 
-// prepareAhead is how many bytes of the next segment are made for each byte that goes to the last one:
-// spread over half of its life, not in one burst in which every replica of a group would fill at once.
-const prepareAhead = 2
+// prepareAheadShare of what goes to the last segment is made of the next one beyond as much: it is spread over the last one's whole life but
+// a ninth, which is left for a disk that falls behind. In one burst every replica of a group would fill at once; and twice as fast as needed, many
+// partitions in the first halves of their segments write two zeros for each byte.
+const prepareAheadShare = 8
 
 // preparedFile is a file under a next name whose first bytes are zeros. A whole one is synced.
 type preparedFile struct {
@@ -29,7 +27,7 @@ type preparedFile struct {
 }
 
 // Prepare makes as much of the next segment as is due by now: a file of zeros that grows ahead of the
-// last segment, and is whole when that is half full. It may run while the write side works; a roll
+// last segment, and is whole when eight ninths of that are full. It may run while the write side works; a roll
 // that finds it unfinished finishes it. After ErrDiskFull there is no such file.
 func (l *Log) Prepare() error {
 	for {
@@ -97,7 +95,8 @@ const leaveFree = 8
 func (l *Log) prepareDue() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return min(l.segmentBytes, prepareStepBytes+prepareAhead*l.lastSegment().end)
+	end := l.lastSegment().end
+	return min(l.segmentBytes, prepareStepBytes+end+end/prepareAheadShare)
 }
 
 // prepareRolls makes the files that an append of frames needs beyond the last segment, before anything
@@ -183,7 +182,7 @@ func (l *Log) fillStep(bytes int64) error {
 		l.preparing = &preparedFile{file: f, name: name}
 	}
 	p := l.preparing
-	to := min(p.filled+max(prepareStepBytes, min(bytes, prepareStepBytesMax)), l.segmentBytes)
+	to := min(roundUpToPage(p.filled+max(prepareStepBytes, min(bytes, prepareStepBytesMax))), l.segmentBytes)
 	if err := l.zeroFill(p.file, p.filled, to); err != nil {
 		name := p.name
 		if !isFull(err) {
@@ -231,11 +230,18 @@ func (l *Log) freeNextName() string {
 	}
 }
 
-// zeroFill writes zeros from one offset to another, so that later writes change no metadata.
+// zeroFill writes zeros from one offset to another, so that later writes change no metadata. They stay in memory, where the log's writes
+// soon find them; those of a first segment may lie for long before anything is written, and partitions are many.
 func (l *Log) zeroFill(f File, from, to int64) error {
 	for from < to {
-		n := min(to-from, int64(len(l.zeroes)))
-		if err := f.Writev([][]byte{l.zeroes[:n]}, from); err != nil {
+		n := min(to-from, zeroBytes, l.segmentBytes)
+		var err error
+		if l.opening {
+			err = f.WriteZeros(from, n)
+		} else {
+			err = f.Writev([][]byte{zeros[:n]}, from)
+		}
+		if err != nil {
 			return err
 		}
 		from += n

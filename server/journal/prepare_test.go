@@ -26,15 +26,16 @@ func TestPrepareGoesAlongWithTheLog(t *testing.T) {
 		t.Fatalf("%d bytes are made ahead of an empty segment, want one step of %d", got, journal.PrepareStepBytes)
 	}
 	used := int64(0)
-	for used < segment/2 {
+	for used < segment*8/9 {
 		used += x.appendOne()
 		x.must(x.log.Prepare())
-		if got, most := made(), min(segment, 2*used+2*journal.PrepareStepBytes); got < min(segment, 2*used) || got > most {
-			t.Fatalf("%d bytes are made when %d are used, want %d to %d", got, used, 2*used, most)
+		least := min(segment, used*9/8)
+		if got, most := made(), min(segment, least+2*journal.PrepareStepBytes); got < least || got > most {
+			t.Fatalf("%d bytes are made when %d are used, want %d to %d", got, used, least, most)
 		}
 	}
 	if got := made(); got != segment {
-		t.Fatalf("%d bytes are made when half is used, want %d", got, segment)
+		t.Fatalf("%d bytes are made when eight ninths are used, want %d", got, segment)
 	}
 	for used < segment {
 		used += x.appendOne()

@@ -239,7 +239,9 @@ func (rec *recovery) publish() error {
 // createFirst makes the first segment of a log that has none.
 func (rec *recovery) createFirst() error {
 	l, base := rec.log, rec.o.Base
-	if err := l.prepareWhole(1); err != nil {
+	l.opening = true
+	err := l.prepareWhole(1)
+	if l.opening = false; err != nil {
 		return err
 	}
 	l.segments = []*segment{{first: base.ID.Op + 1, last: base.ID.Op, parent: base.ID.Sum, lastSum: base.ID.Sum, parentKnown: true,

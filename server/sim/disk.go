@@ -149,6 +149,14 @@ func (f *diskFile) Writev(bufs [][]byte, off int64) error {
 	return f.File.Writev(bufs, off)
 }
 
+// WriteZeros writes into the page cache.
+func (f *diskFile) WriteZeros(off, bytes int64) error {
+	if err := f.d.pass(shortNs); err != nil {
+		return err
+	}
+	return f.File.WriteZeros(off, bytes)
+}
+
 // Truncate changes the size.
 func (f *diskFile) Truncate(size int64) error {
 	if err := f.d.pass(shortNs); err != nil {

@@ -239,6 +239,11 @@ func (h *file) Size() (int64, error) {
 // StartWriting does nothing: when an un-synced write reaches the disk is the faults' to say.
 func (h *file) StartWriting(int64, int64) {}
 
+// WriteZeros is a Writev like any other: when it reaches the disk is the faults' to say.
+func (h *file) WriteZeros(off, bytes int64) error {
+	return h.Writev([][]byte{make([]byte, bytes)}, off)
+}
+
 // Sync makes the data durable, unless a fault says otherwise.
 func (h *file) Sync() error {
 	if err := h.usable(); err != nil {
