@@ -38,7 +38,7 @@ type Log struct {
 	prepareMu sync.Mutex
 	prepared  []preparedFile // whole ones
 	preparing *preparedFile  // nil, or the one that Prepare has begun
-	opening   bool           // the first segment is made: see zeroFill
+	opening   bool           // the first segment is made, and need not lie in memory: see zeroFill
 	zeroed    atomic.Int64   // bytes of zeros written since Open
 
 	// mu guards what follows and the segments. It is never held over a write or a sync.

@@ -236,10 +236,10 @@ func (rec *recovery) publish() error {
 	return nil
 }
 
-// createFirst makes the first segment of a log that has none.
+// createFirst makes the first segment of a log that has none. Who asks for more than the next one to be ready wants to find them in memory.
 func (rec *recovery) createFirst() error {
 	l, base := rec.log, rec.o.Base
-	l.opening = true
+	l.opening = l.segmentsReady <= 1
 	err := l.prepareWhole(1)
 	if l.opening = false; err != nil {
 		return err
