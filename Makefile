@@ -3,7 +3,9 @@
 .DEFAULT_GOAL := help
 BENCH := bin/bench
 # -buildvcs stamps commit and dirty state, which run.json and `bench version` show.
-GOBUILD := go build -buildvcs=auto -o
+GOBUILD := go build -buildvcs=auto -pgo=auto -o
+# The profile of cmd/bench/default.pgo is for what people run. Tests would compile every package once more for it, and check nothing more.
+export GOFLAGS += -pgo=off
 
 # What is played where. `make test` plays every test once, without the race detector, but for three groups that `make check` plays:
 #   LONG  tests of the simulator that compute for a minute or more; they have one goroutine
@@ -92,14 +94,14 @@ ab: build ## compare the working tree with a revision: make ab REV=main; eight i
 PGO_PAIR := run saturate --profile none
 
 .PHONY: pgo
-pgo: ## profile scenario saturate into cmd/bench/default.pgo; compare builds without and with it by PAIRS=4 pairs of runs; about ten minutes
+pgo: ## profile scenario saturate into cmd/bench/default.pgo; compare builds without and with it by PAIRS=5 pairs of runs, the fewest that can be judged; about ten minutes
 	@mkdir -p bin
 	rm -rf bin/pgo
 	go build -pgo=off -buildvcs=auto -o bin/bench-pgo-off ./cmd/bench
 	bin/bench-pgo-off --results bin/pgo/profile run saturate
 	go tool pprof -proto -output=cmd/bench/default.pgo bin/pgo/profile/2*/profiles/*-cpu-steady.pb.gz
 	$(GOBUILD) $(BENCH) ./cmd/bench
-	@for pair in $$(seq $(or $(PAIRS),4)); do \
+	@for pair in $$(seq $(or $(PAIRS),5)); do \
 		bin/bench-pgo-off --results bin/pgo/off $(PGO_PAIR) || true; \
 		$(BENCH) --results bin/pgo/on $(PGO_PAIR) || true; \
 	done
