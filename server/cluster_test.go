@@ -329,7 +329,7 @@ func TestWipedDirectory(t *testing.T) {
 		t.Fatalf("the lost directory is formatted as %v", format)
 	}
 	eventually(t, "node 2 earns its vote back", func() bool { return c.statusOf(2, 0).State == "normal" }) // for which it needs both others
-	c.stop(0) // now its vote is needed
+	c.stop(0)                                                                                              // now its vote is needed
 	for range 20 {
 		p.send()
 	}
