@@ -55,9 +55,7 @@ func (r *Replica) onBeat(m *Message) {
 		return
 	}
 	if m.View < r.view { // deposed, and perhaps does not know
-		if r.normal() {
-			r.send(from, Message{Kind: MsgStartViewChange})
-		}
+		r.tellView(from)
 		return
 	}
 	if m.View > r.view {

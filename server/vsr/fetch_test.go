@@ -63,6 +63,26 @@ func TestNoFetchOfWhatAChainBrings(t *testing.T) {
 	}
 }
 
+// TestWhoAdoptsTellsOfItsView: nothing else would bring the primary-to-be of an older view out of it, where the
+// primary of the later one is gone and both lack the same op.
+func TestWhoAdoptsTellsOfItsView(t *testing.T) {
+	c := of(20)
+	for name, m := range map[string]Message{
+		"beat":              {Kind: MsgBeat, Starting: true, Waiting: true, Goal: 12},
+		"start_view_change": {Kind: MsgStartViewChange},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, 0, State{View: 1, LogView: 1}, c[:10], 10)
+			g.hear(1, 4, Message{Kind: MsgStartView, Commit: c.id(10), Head: c.id(12), Slots: c.slots(10, 12)})
+			g.take(MsgStartViewChange)
+			g.hear(2, 2, m)
+			if told := g.take(MsgStartViewChange); len(told) != 1 || told[0].To != 2 || told[0].View != 4 {
+				t.Errorf("tells %+v", told)
+			}
+		})
+	}
+}
+
 // TestWhoHasTrimmedIsNotAskedAgain: it has said so, and has committed the op.
 func TestWhoHasTrimmedIsNotAskedAgain(t *testing.T) {
 	g, c := fetching(t, 10)

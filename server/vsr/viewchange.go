@@ -158,8 +158,16 @@ func (r *Replica) onStartViewChange(m *Message) {
 		r.join(m.View)
 	case m.View == r.view && r.lead.leading:
 		r.sendStartView(int(m.From))
-	case m.View < r.view && r.normal():
-		r.send(int(m.From), Message{Kind: MsgStartViewChange})
+	case m.View < r.view:
+		r.tellView(int(m.From))
+	}
+}
+
+// tellView tells a peer in an older view of this one. It must, where nothing is repeated any more: who has adopted
+// the log of the view may wait for an op that only the primary had, which is gone, while the primary-to-be of the older view waits, too.
+func (r *Replica) tellView(to int) {
+	if r.saved.View == r.view && (r.normal() || r.adopt.active) {
+		r.send(to, Message{Kind: MsgStartViewChange})
 	}
 }
 
