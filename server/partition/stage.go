@@ -116,8 +116,8 @@ func (d *Disk) switchLogs(j *Job) error {
 	if err != nil {
 		return fmt.Errorf("complete the staged chain: %w", err)
 	}
-	if err := rename(d.options.Journal.FS, d.stagingDir(), d.readyDir()); err != nil {
-		return err
+	if err := d.options.Journal.FS.Rename(d.stagingDir(), d.readyDir()); err != nil {
+		return fmt.Errorf("rename %s to %s: %w", d.stagingDir(), d.readyDir(), err)
 	}
 	_ = d.Log().Close() // its files go
 	return d.finishSwitch()
@@ -145,7 +145,7 @@ func (d *Disk) finishSwitch() error {
 		if name != base+readySuffix {
 			continue
 		}
-		if err := fsys.SyncDir(d.parentDir()); err != nil { // it may not be durable yet, and the old log goes
+		if err := fsys.SyncDir(d.parentDir()); err != nil { // whoever gave the name, this life or a former one: the old log goes
 			return fmt.Errorf("sync %s: %w", d.parentDir(), err)
 		}
 		if err := removeTree(fsys, d.options.Journal.Dir); err != nil {
