@@ -86,8 +86,11 @@ func (r *Replica) align() {
 	a, l := &r.adopt, &r.log
 	for op := min(l.head.Op, a.end.Op); op >= a.base.Op && op >= l.commit.Op; op-- {
 		want, known := a.want(op)
-		if !known {
-			return // its name will be learned from above
+		if !known { // its name will be learned from above, where nothing of another log may be in the way
+			if op < min(l.head.Op, a.end.Op) {
+				r.cutTo(op)
+			}
+			return
 		}
 		have, _ := l.id(op, r.cfg.RootSum)
 		if have == want {

@@ -26,15 +26,21 @@ func (a *adoption) want(op uint64) (ID, bool) {
 	if s := a.slot(op); s.Known {
 		return s.Header.ID(), true
 	}
+	if op == a.floor.Op { // what is committed is in the log of every later view
+		return a.floor, true
+	}
 	if s := a.slot(op + 1); s.Known {
 		return ID{op, s.Header.Parent}, true
 	}
-	return a.floor, op == a.floor.Op // what is committed is in the log of every later view
+	return ID{}, false
 }
 
 // learnSlots fills slots of the adopted log from this log, from frames kept, and from votes.
 func (r *Replica) learnSlots() {
 	a := &r.adopt
+	if a.chosen {
+		r.raiseFloor()
+	}
 	for op := a.end.Op; op > a.base.Op; op-- {
 		s := a.slot(op)
 		if s.Known {
@@ -49,8 +55,40 @@ func (r *Replica) learnSlots() {
 			a.end, a.fetches = h.ID(), nil
 		}
 	}
+	if a.chosen {
+		r.endBelowLeftover()
+	}
 	if a.chosen && !a.named() {
 		r.settleEnd()
+	}
+}
+
+// raiseFloor takes the highest commit that was named since: its checksum names an op that perhaps nothing else does.
+func (r *Replica) raiseFloor() {
+	a := &r.adopt
+	if r.heard.Op <= a.floor.Op || r.heard.Op > a.end.Op {
+		return
+	}
+	a.floor = r.heard
+	if a.end.Op == a.floor.Op && !a.named() {
+		a.end = a.floor
+	}
+}
+
+// endBelowLeftover ends the adopted log where the next op, known by now, does not follow. What its owner has on record as
+// damaged may be left of an older log, on which it had begun to build another one; or the op below was taken
+// by its number from another log of that log_view, whose owner had begun to. Had the op above, or anything beyond, been
+// committed, every log of that log_view would have its parent, or end before it.
+func (r *Replica) endBelowLeftover() {
+	a := &r.adopt
+	for op := a.base.Op + 1; op <= a.end.Op; op++ {
+		s := a.slot(op)
+		if below, ok := a.want(op - 1); s.Known && ok && s.Header.Parent != below.Sum {
+			if r.mayEnd(below) {
+				r.endAt(below, "what was above does not follow it")
+			}
+			return
+		}
 	}
 }
 

@@ -135,3 +135,103 @@ func TestShorterLogOfTheSameViewRulesNothingOut(t *testing.T) {
 	g.give(40, 0, 11, base)
 	g.leads(base)
 }
+
+// answers lets ticks pass in which each replica named answers every fetch by what it holds: with the frame, or with
+// "not held". One that is not named is away, or damaged there.
+func (g *rig) answers(ticks int, view uint64, holds map[int]chain) {
+	for range ticks {
+		if g.tick(1); g.r.Status().Leading {
+			return // nobody answers its beats
+		}
+		for _, m := range g.take(MsgFetch) {
+			c, here := holds[int(m.To)]
+			switch {
+			case here && m.Ack.Op <= uint64(len(c)) && c.id(m.Ack.Op) == m.Ack:
+				g.hear(int(m.To), view, Message{Kind: MsgFetched, Header: c[m.Ack.Op-1]})
+			case here:
+				g.hear(int(m.To), view, Message{Kind: MsgNotHeld, Ack: m.Ack})
+			}
+		}
+	}
+}
+
+// TestOwnLeftoverWhereTheChosenLogIsDamaged: the chosen log ends with two ops that its owner cannot give, of which the last is
+// named. This replica holds others at both numbers. A quorum holds no such op, or the third has both.
+func TestOwnLeftoverWhereTheChosenLogIsDamaged(t *testing.T) {
+	base := of(16)
+	left, all := base.on(2, 3), base.on(2, 5)
+	for name, third := range map[string]chain{"nobody has them": base, "the third has them, and its vote is late": all} {
+		g := newRig(t, 2, State{View: 3, LogView: 3}, left, 16)
+		g.vote(1, 8, 5, base.id(16), all.id(18), make([]Slot, 2))
+		if name == "nobody has them" {
+			g.vote(0, 8, 4, base.id(16), base.id(16), nil)
+		}
+		g.answers(100, 8, map[int]chain{0: third})
+		if s := g.r.Status(); !s.Leading || s.Head != third.id(uint64(len(third))) {
+			t.Errorf("%s: leads %v with a log that ends at op %d", name, s.Leading, s.Head.Op)
+		}
+	}
+}
+
+// TestDamageThatDoesNotFollow: the owner of the chosen log had lost two ops, and was given the first one anew, another one,
+// of a view that it did not reach. What it has on record as damaged does not follow that.
+func TestDamageThatDoesNotFollow(t *testing.T) {
+	base := of(18)
+	left, later := base.on(2, 5), base.on(3, 6)
+	owner := newRigOfFive(t, 0, State{View: 5, LogView: 5}, base)
+	for _, h := range left[18:] {
+		owner.r.append(&h, 0)
+	}
+	owner.step(Input{Kind: InDamaged, ID: left.id(19)})
+	owner.hear(1, 6, Message{Kind: MsgStartView, Commit: base.id(18), Head: later.id(21), Slots: later.slots(18, 21)})
+	owner.tick(1)
+	owner.hear(1, 6, Message{Kind: MsgFetched, Header: later[18]})
+	owner.want(6, 5, 18, 19)
+	owner.sent = nil
+	owner.hear(2, 7, Message{Kind: MsgStartViewChange})
+	votes := owner.take(MsgDoViewChange)
+	if len(votes) == 0 || votes[0].Head != left.id(20) || votes[0].LogView != 5 {
+		t.Fatalf("the owner votes %+v", votes)
+	}
+	g := newRigOfFive(t, 2, State{View: 5, LogView: 5}, base)
+	g.vote(1, 7, 5, base.id(18), left.id(20), left.slots(18, 20))
+	g.step(Input{Kind: InMessage, Msg: votes[0]})
+	g.answers(200, 7, map[int]chain{0: later[:19], 1: left})
+	if s := g.r.Status(); !s.Leading {
+		t.Errorf("does not lead with all of a quorum connected; its log ends at op %d", s.Head.Op)
+	}
+}
+
+// TestNameThatComesLate: an op in the middle was taken by its number, and then a later vote names another one there.
+func TestNameThatComesLate(t *testing.T) {
+	base := of(18)
+	left, later := base.on(1, 5), base.on(2, 6)
+	for name, top := range map[string]ID{"named": later.id(20), "nameless": {Op: 20}} {
+		g := newRigOfFive(t, 2, State{View: 5, LogView: 5}, base)
+		g.vote(1, 12, 5, base.id(18), left.id(19), left.slots(18, 19))
+		g.vote(0, 12, 5, base.id(18), top, make([]Slot, 2))
+		g.answers(40, 12, map[int]chain{1: left})
+		g.vote(3, 12, 5, base.id(18), later.id(20), later.slots(18, 20))
+		g.answers(200, 12, map[int]chain{1: left, 3: later})
+		if s := g.r.Status(); !s.Leading {
+			t.Errorf("%s: does not lead with four of five connected; its log ends at op %d", name, s.Head.Op)
+		}
+	}
+}
+
+// TestCommitOfALaterVoteNamesAnOp: the last op has no name in the chosen log, and is damaged where it is committed. The
+// third has it.
+func TestCommitOfALaterVoteNamesAnOp(t *testing.T) {
+	base := of(16)
+	all := base.on(1, 3)
+	g := newRig(t, 2, State{View: 5, LogView: 5}, base, 16)
+	g.r.log.top = ID{Op: 17}
+	g.vote(0, 8, 3, base.id(16), all.id(17), all.slots(16, 17))
+	g.tick(40)
+	if g.r.Status().Leading {
+		t.Fatal("leads, and does not know what the third has")
+	}
+	g.vote(1, 8, 5, all.id(17), all.id(17), nil)
+	g.answers(200, 8, map[int]chain{0: all})
+	g.leads(all)
+}
