@@ -15,6 +15,7 @@ func receive(fd uintptr, b []byte, flags int) (int, syscall.Errno) {
 	for {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(flags|unix.MSG_DONTWAIT), 0, 0)
 		if errno != syscall.EINTR {
+			afterReceive(fd)
 			return int(n), errno
 		}
 	}
@@ -22,6 +23,7 @@ func receive(fd uintptr, b []byte, flags int) (int, syscall.Errno) {
 
 // write is writev(2) on a socket that does not block; pieces is not empty.
 func write(fd uintptr, pieces []unix.Iovec) (int, syscall.Errno) {
+	beforeWrite(fd)
 	for {
 		n, _, errno := syscall.RawSyscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&pieces[0])), uintptr(min(len(pieces), iovMax)))
 		if errno != syscall.EINTR {
