@@ -206,6 +206,12 @@ func (s *shadow) trim(start uint64) {
 	}
 }
 
+// committed tells whether this very op is.
+func (w *world) committed(h *vsr.Header) bool {
+	c := w.check.at(h.Op)
+	return c != nil && *c == *h
+}
+
 // staysCut: an op that a cut has dropped, durably, is not back with the next life. What is committed may be, of a
 // chain that took the log's place.
 func (s *shadow) staysCut(p *process, start, end uint64) {
@@ -214,7 +220,7 @@ func (s *shadow) staysCut(p *process, start, end uint64) {
 		if err != nil || s.holds(h.ID()) || op < s.start {
 			continue
 		}
-		if c := p.w.check.at(op); c == nil || *c != h {
+		if !p.w.committed(&h) {
 			p.w.fail("S7", "replica %d comes back with op %d (%016x), which it had cut or never had", p.n.id, op, h.Sum)
 		}
 	}
@@ -237,8 +243,12 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	s.written, s.durable = s.head(), s.head()
 	s.marked, s.hidden = max(s.head(), s.kept), 0
 	if s.acked.Op > 0 && !b.State.Wiped {
-		if h := s.at(s.acked.Op); h == nil && b.Top.Op < s.acked.Op || h != nil && h.Sum != s.acked.Sum {
+		h := s.at(s.acked.Op)
+		switch {
+		case h == nil && b.Top.Op < s.acked.Op, h != nil && h.Sum != s.acked.Sum && !w.committed(h):
 			w.fail("S7", "replica %d recovered up to op %d (top %d) and had vouched for op %d in view %d", id, b.Head.Op, b.Top.Op, s.acked.Op, s.ackedView)
+		case h != nil:
+			s.acked = h.ID() // the committed one, where a chain was taking the log's place when the last life ended
 		}
 	}
 	for op := max(rec.Start, 1); op <= b.Commit.Op; op++ {
