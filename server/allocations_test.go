@@ -85,7 +85,7 @@ func (r *rawClient) post() bool {
 // and a status each tick, is in the figure.
 func TestBatchAllocations(t *testing.T) {
 	if testing.Short() {
-		t.Skip("counts allocations, and the race detector has its own")
+		t.Skip("make test plays it; with -short make check plays this package under the race detector, whose allocations would be counted, too")
 	}
 	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 1})
 	c.config.Limits.SegmentBytes = 64 << 20

@@ -234,7 +234,7 @@ func (l *Log) freeNextName() string {
 // soon find them; those of a first segment may lie for long before anything is written, and partitions are many.
 func (l *Log) zeroFill(f File, from, to int64) error {
 	for from < to {
-		n := min(to-from, zeroBytes, l.segmentBytes)
+		n := min(to-from, zeroBytes)
 		var err error
 		if l.opening {
 			err = f.WriteZeros(from, n)

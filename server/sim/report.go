@@ -74,8 +74,8 @@ func (c *Coverage) Add(o *Coverage) {
 type counted struct {
 	name  string
 	at    *uint64
-	least float64 // of a hundred runs, below which they have tested nothing: at most half of what is usual, so that chance alone
-	// does not miss it; the floor of so many runs is rounded down
+	least float64 // of a hundred runs, below which they have tested nothing: so far below what is usual that chance alone does
+	// not miss it; the floor of so many runs is rounded down
 }
 
 // Short names what so many runs should have met more often.
@@ -97,11 +97,11 @@ func (c *Coverage) fields() []counted {
 		{"wiped", &c.Wiped, 10}, {"wiped recoveries", &c.WipedRecoveries, 10}, {"table answers", &c.TableAnswers, 30},
 		{"evictions", &c.Evictions, 100}, {"latest reads", &c.ReadsLatest, 50}, {"step-downs", &c.StepDowns, 10},
 		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"holes trimmed", &c.HolesTrimmed, 0}, {"disk full", &c.DiskFull, 20},
-		{"lost segments", &c.LostSegments, 2}, {"small files rotten", &c.SmallRots, 10}, {"disk errors", &c.DiskErrors, 20},
+		{"lost segments", &c.LostSegments, 2}, {"small files rotten", &c.SmallRots, 15}, {"disk errors", &c.DiskErrors, 20},
 		{"stalled disks", &c.Stalls, 20}, {"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
 		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},
 		{"servers killed", &c.ServersKilled, 3}, {"receivers killed", &c.ReceiversKilled, 1}, {"gone for good", &c.Gone, 5},
-		{"last words", &c.LastWords, 10}, {"votes forgotten", &c.VotesForgotten, 1},
+		{"last words", &c.LastWords, 10}, {"votes forgotten", &c.VotesForgotten, 2},
 		{"late votes", &c.LateVotes, 0.1}, // one in a hundred runs, by chance: 300 may meet none, 1000 have met one
 		{"late returns", &c.Returns, 1},
 		{"rightly unavailable", &c.Excused, 0}, // only reckless runs may be

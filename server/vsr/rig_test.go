@@ -60,24 +60,13 @@ func incarnation(peer int) Incarnation { return Incarnation{1, uint64(peer) + 1}
 // newRig starts replica self of three with what chain has, all of it synced, up to commit committed.
 func newRig(t *testing.T, self int, state State, c chain, commit uint64) *rig {
 	t.Helper()
-	cfg := Default()
-	cfg.Self, cfg.Replicas, cfg.Cluster, cfg.RootSum, cfg.Seal, cfg.Incarnation = self, 3, 5, rootSum, seal, incarnation(self)
-	b := Boot{State: state, Commit: c.id(commit), Head: c.id(uint64(len(c))), Top: c.id(uint64(len(c))), Tail: c, Table: Table{ID: c.id(commit)}}
+	head := c.id(uint64(len(c)))
+	b := Boot{State: state, Commit: c.id(commit), Head: head, Top: head, Tail: c, Table: Table{ID: c.id(commit)}}
 	if commit > 0 {
 		b.Offset = c[commit-1].NextOffset()
 		b.Tail = c[commit-1:]
 	}
-	r, err := New(cfg, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &rig{t: t, r: r}
-	for peer := range 3 {
-		if peer != self {
-			g.step(Input{Kind: InHello, Peer: uint8(peer), Incarnation: incarnation(peer)})
-			g.step(Input{Kind: InLinkUp, Peer: uint8(peer)})
-		}
-	}
+	g := newRigOf(t, self, 3, b)
 	g.step(Input{Kind: InAllFormatted})
 	g.sent = nil
 	return g
@@ -86,19 +75,25 @@ func newRig(t *testing.T, self int, state State, c chain, commit uint64) *rig {
 // newRigOfFive starts replica self of five with all that chain has committed.
 func newRigOfFive(t *testing.T, self int, state State, c chain) *rig {
 	t.Helper()
-	cfg := Default()
-	cfg.Self, cfg.Replicas, cfg.Cluster, cfg.RootSum, cfg.Seal, cfg.Incarnation = self, 5, 5, rootSum, seal, incarnation(self)
 	last := len(c) - 1
 	head := c[last].ID()
-	r, err := New(cfg, Boot{State: state, Commit: head, Head: head, Top: head, Tail: c[last:], Table: Table{ID: head}, Offset: c[last].NextOffset()})
+	return newRigOf(t, self, 5, Boot{State: state, Commit: head, Head: head, Top: head, Tail: c[last:], Table: Table{ID: head}, Offset: c[last].NextOffset()})
+}
+
+// newRigOf starts replica self of n, with a link to every other one.
+func newRigOf(t *testing.T, self, n int, b Boot) *rig {
+	t.Helper()
+	cfg := Default()
+	cfg.Self, cfg.Replicas, cfg.Cluster, cfg.RootSum, cfg.Seal, cfg.Incarnation = self, n, 5, rootSum, seal, incarnation(self)
+	r, err := New(cfg, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &rig{t: t, r: r}
-	for i := range 5 {
-		if i != self {
-			g.step(Input{Kind: InHello, Peer: uint8(i), Incarnation: incarnation(i)})
-			g.step(Input{Kind: InLinkUp, Peer: uint8(i)})
+	for peer := range n {
+		if peer != self {
+			g.step(Input{Kind: InHello, Peer: uint8(peer), Incarnation: incarnation(peer)})
+			g.step(Input{Kind: InLinkUp, Peer: uint8(peer)})
 		}
 	}
 	return g
