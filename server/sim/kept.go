@@ -54,6 +54,7 @@ var kept = []uint64{
 	9800025493,    // P2: a sync that was slow under faults went on for a second after them, which the world must not do
 	1796032541750, // P6: who adopted the log of a later view did not tell of it, and the primary-to-be of an older one waited
 	9930007463,    // S7, by a mistake of the checker: killed while a committed chain took the place of an op that had been vouched for in an older view
+	9940012689,    // P3, by a mistake of the checker: each transfer brought what its server had undamaged, and the servers had much that was damaged
 	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 }
 

@@ -15,6 +15,7 @@ type rig struct {
 	c      Cluster
 	broken string
 	detail string
+	round  uint64 // of the last attempt
 }
 
 func newRig(t *testing.T) *rig {
@@ -249,15 +250,38 @@ func TestFinishedPullsWithoutCommitBreakP3(t *testing.T) {
 
 func TestManyTransfersBreakP3(t *testing.T) {
 	r := newRig(t)
-	s := r.lag(16)
-	for round := uint64(1); round <= AttemptsMax+1; round++ {
-		r.want("")
-		r.pull(round, s.Commit.Op+1, 32, false)
-		s = r.lag(s.Commit.Op + 1) // each raises commit a little
-		r.chunk(round, s.Commit.Op+1)
+	r.lag(16)
+	r.attempts(AttemptsMax, func(uint64) {})
+	r.want("")
+	r.attempts(1, func(uint64) {})
+	r.want("P3")
+}
+
+// attempts are transfers of which each raises commit a little, and then ends.
+func (r *rig) attempts(n int, end func(round uint64)) {
+	s := &r.c.Nodes[0].Status
+	for range n {
+		r.round++
+		r.pull(r.round, s.Commit.Op+1, 32, false)
+		s = r.lag(s.Commit.Op + 1)
+		r.chunk(r.round, s.Commit.Op+1)
+		end(r.round)
 		r.ticks(1)
 	}
-	r.want("P3")
+}
+
+// TestDamageAtTheServer: a transfer that ends at damage of its server is not held against who began it; one that is refused for nothing is.
+func TestDamageAtTheServer(t *testing.T) {
+	for _, damaged := range []bool{true, false} {
+		r := newRig(t)
+		r.lag(16)
+		r.live.Gives = func(i int, op uint64) bool { return i != 1 || op != 31 || !damaged }
+		r.attempts(AttemptsMax+1, func(round uint64) {
+			r.live.Delivered(&vsr.Message{Kind: vsr.MsgPullRefused, From: 1, To: 0, Round: round}, &r.c.Nodes[0].Status)
+			r.chunk(round, r.c.Nodes[0].Status.Head.Op+1) // overtaken
+		})
+		r.want(map[bool]string{true: "", false: "P3"}[damaged])
+	}
 }
 
 // Whoever has come within the ring begins another outage; so does who lags as the load makes it.

@@ -17,6 +17,7 @@ type pulls struct {
 	offered  bool // what came of it could be taken: it connects, or is a whole chain, and is committed at the server
 	finished bool
 	counted  bool // as a transfer, if it is one
+	attempt  bool // it is one of attempts
 
 	useless  int                  // finished pulls in a row with commit where it was
 	refusals [vsr.ReplicasMax]int // by server: offers in a row that were not taken up
@@ -38,7 +39,7 @@ func (p *pulls) sent(l *Liveness, m *vsr.Message, s *vsr.Status) bool {
 	p.hole, p.target = m.ToOp <= s.Commit.Op, m.ToOp
 	p.commit, p.head = s.Commit.Op, s.Head.Op
 	p.offered, p.finished = false, false
-	p.counted = !p.bulk || p.hole
+	p.counted, p.attempt = !p.bulk || p.hole, false
 	return true
 }
 
@@ -47,10 +48,28 @@ func (p *pulls) count(l *Liveness, m *vsr.Message, s *vsr.Status) {
 	if p.counted {
 		return
 	}
-	p.counted = true
+	p.counted, p.attempt = true, true
 	if p.attempts++; p.attempts > AttemptsMax && !p.excused {
 		l.Fail("P3", "replica %d begins transfer %d of one outage, up to op %d, at commit %d of %d", m.To, p.attempts, p.target, s.Commit.Op, l.cluster.Commit)
 	}
+}
+
+// forgive does not count a transfer that its server broke off: what was to come is damaged there.
+func (p *pulls) forgive() {
+	if p.attempt {
+		p.attempts--
+	}
+	p.counted, p.attempt = true, false
+}
+
+// damaged tells whether a replica cannot give one of the committed ops [from, to] of its log.
+func (l *Liveness) damaged(i int, from, to uint64) bool {
+	for op := max(from, l.Start(i)); op <= min(to, l.cluster.Commit); op++ {
+		if !l.Gives(i, op) {
+			return true
+		}
+	}
+	return false
 }
 
 // settle draws the balance of a pull when the next one begins.
@@ -84,6 +103,9 @@ func (l *Liveness) Delivered(m *vsr.Message, s *vsr.Status) {
 	}
 	if m.Kind == vsr.MsgPullRefused { // the server takes its offer back
 		p.offered = false
+		if l.damaged(int(m.From), s.Head.Op+1, p.target) {
+			p.forgive()
+		}
 		return
 	}
 	committed := max(m.Commit.Op, l.cluster.Nodes[m.From].Status.Commit.Op) // at the server: a chunk does not say
