@@ -16,6 +16,7 @@ const root = "../../.."
 type mutant struct {
 	name    string
 	fear    string
+	rare    string // why seeds do not meet it, if they do not
 	pkg     string // whose test must fail
 	test    string
 	changes []change
@@ -59,6 +60,8 @@ func parse(name, text string) (m mutant, err error) {
 			switch {
 			case ok && key == "fear":
 				m.fear = value
+			case ok && key == "rare" && value != "":
+				m.rare = value
 			case ok && key == "test":
 				m.pkg, m.test, _ = strings.Cut(value, " ")
 			default:

@@ -35,6 +35,7 @@ func TestBadMutants(t *testing.T) {
 		"":                                   "line 1",
 		"fear: f\n--- server/vsr/doc.go\n-x": "a mutant says",
 		head:                                 "a mutant says",
+		"fear: f\nrare: \ntest: a b":         "line 2",
 		head + "--- server/vsr/doc.go\nx":    "begins with neither",
 		head + "--- server/vsr/none.go\n-x":  "no such file",
 		head + "--- server/vsr/doc.go\n-no such line\n+x":          "0 times",

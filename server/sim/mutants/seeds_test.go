@@ -55,8 +55,14 @@ func TestKilledBySeeds(t *testing.T) {
 		t.Skipf("%d mutants are still to be played: run this again", left)
 	}
 	for _, m := range mutants(t) {
-		if k := table.rows[m.name]; m.wanted() && k.property == "" {
+		switch k := table.rows[m.name]; {
+		case !m.wanted():
+		case k.property != "" && m.rare != "":
+			t.Errorf("%s is found by seed %d now: it is not rare any more", m.name, k.seed)
+		case k.property == "" && m.rare == "":
 			t.Errorf("%s survives %d seeds", m.name, k.tried)
+		case k.property == "":
+			t.Logf("%s survives %d seeds, and is killed by its test alone: %s", m.name, k.tried, m.rare)
 		}
 	}
 }
