@@ -8,16 +8,16 @@ import (
 // foundBy is a seed that finds each mistake. When a change of the draws makes it one like any other, the
 // search goes on from there.
 var foundBy = map[string]uint64{
-	"InstallBelowHeardCommit": 51,
+	"InstallBelowHeardCommit": 249,
 	"OfferGateByView":         10,
 	"RepairNeverFinal":        5,
-	"HollowHead":              5,
+	"HollowHead":              2,
 	"LeadAfterRestart":        8,
-	"KeepTailAboveAdopted":    26,
-	"LogViewAtAdoption":       12,
-	"DuplicateStartViewCuts":  1,
-	"ForgottenEndIsReached":   71,
-	"FrameViewIsSender":       2,
+	"KeepTailAboveAdopted":    2,
+	"LogViewAtAdoption":       55,
+	"DuplicateStartViewCuts":  33,
+	"ForgottenEndIsReached":   77,
+	"FrameViewIsSender":       138,
 }
 
 // searched bounds how many seeds may have to be played.
