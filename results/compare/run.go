@@ -52,6 +52,22 @@ func (r Run) NoEvidence() string {
 	}
 }
 
+// notPassed says how a run that is evidence ended, and why first; empty for a pass.
+func (r Run) notPassed() string {
+	s := r.Summary
+	if s.ExitCode == results.ExitPass {
+		return ""
+	}
+	text := fmt.Sprintf("did not pass (%s, exit code %d)", s.Verdict, s.ExitCode)
+	if len(s.Reasons) > 0 {
+		text += ": " + s.Reasons[0]
+	}
+	if more := len(s.Reasons) - 1; more > 0 {
+		text += fmt.Sprintf("; and %s", plural(more, "more reason"))
+	}
+	return text
+}
+
 func (r Run) ref() Ref {
 	return Ref{Name: r.Name, Dir: r.Dir, Verdict: string(r.Summary.Verdict), Seed: r.Run.Asked.Seed, StartedAt: r.Run.StartedAt}
 }

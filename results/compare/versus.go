@@ -41,23 +41,6 @@ type Contender struct {
 	Metrics []RepeatedMetric `json:"metrics"`
 }
 
-// Totals are counts, summed over runs. What the verifier did not find out is null.
-type Totals struct {
-	OfferedBatches int64 `json:"offered_batches"`
-	AckedBatches   int64 `json:"acked_batches"`
-	UnknownBatches int64 `json:"unknown_batches"`
-	FailedBatches  int64 `json:"failed_batches"`
-
-	LostBatches       *int64 `json:"lost_batches"`
-	DuplicatedBatches *int64 `json:"duplicated_batches"`
-	ReorderedBatches  *int64 `json:"reordered_batches"`
-	DivergedReplicas  *int64 `json:"diverged_replicas"`
-
-	Kills int64 `json:"kills"`
-	// NeverCurrent are restarted nodes that did not catch up; they are in no median.
-	NeverCurrent int64 `json:"never_current"`
-}
-
 // Entry is what CompareSystems is given of one system.
 type Entry struct {
 	Target string
@@ -101,6 +84,9 @@ func contenderOf(e Entry) (Contender, []string) {
 			continue
 		}
 		counted = append(counted, r)
+		if why := r.notPassed(); why != "" {
+			warnings = append(warnings, fmt.Sprintf("run %s of %s %s", r.Name, e.Target, why))
+		}
 	}
 	if len(c.Runs) > 0 {
 		c.NotRun = ""
@@ -119,38 +105,6 @@ func contenderOf(e Entry) (Contender, []string) {
 		c.Totals = totalsOf(counted)
 	}
 	return c, warnings
-}
-
-func totalsOf(runs []Run) *Totals {
-	t := &Totals{}
-	for _, r := range runs {
-		s := r.Summary
-		t.OfferedBatches += s.OfferedBatches
-		t.AckedBatches += s.AckedBatches
-		t.UnknownBatches += s.UnknownBatches
-		t.FailedBatches += s.FailedBatches
-		t.Kills += int64(len(s.Kills))
-		for _, k := range s.Kills {
-			if k.DownMs != nil && k.CaughtUpMs == nil {
-				t.NeverCurrent++
-			}
-		}
-		if len(s.Verification) == 0 {
-			continue
-		}
-		addTo(&t.LostBatches, s.LostBatches)
-		addTo(&t.DuplicatedBatches, s.DuplicatedBatches)
-		addTo(&t.ReorderedBatches, s.ReorderedBatches)
-		addTo(&t.DivergedReplicas, int64(len(s.DivergedReplicas)))
-	}
-	return t
-}
-
-func addTo(sum **int64, n int64) {
-	if *sum == nil {
-		*sum = new(int64)
-	}
-	**sum += n
 }
 
 // mixtures warns of runs that should not stand in one table: by another build, on another machine or of another load.

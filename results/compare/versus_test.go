@@ -3,6 +3,7 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,63 @@ func systemRun(target string, at int, verdict results.Verdict, p99 int64, gapMs 
 	}
 	r.Summary.Verification = []results.VerifyRound{{Name: "live", Ok: true}}
 	return r
+}
+
+// ended gives a run the verdict that goes with its exit code.
+func ended(r Run, verdict results.Verdict, code int, reasons ...string) Run {
+	r.Summary.Verdict, r.Summary.ExitCode, r.Summary.Reasons = verdict, code, reasons
+	return r
+}
+
+// cells are the texts of a row, by its label.
+func cells(t *testing.T, v Versus, label string) []string {
+	t.Helper()
+	for _, s := range v.Table().Sections {
+		for _, row := range s.Rows {
+			if row.Label == label {
+				var texts []string
+				for _, c := range row.Cells {
+					texts = append(texts, c.Text)
+				}
+				return texts
+			}
+		}
+	}
+	t.Fatalf("the table has no row %q", label)
+	return nil
+}
+
+// TestFailedRunsAreNotClean: what the verifier found and no sum of batches tells, such as damage, shows in rows of its own and in a warning.
+func TestFailedRunsAreNotClean(t *testing.T) {
+	run := func(at int) Run { return systemRun("peer", at, results.Pass, 2_000_000, 400) }
+	v, err := CompareSystems("quick", 4, []Entry{{Target: "ours", Runs: []Run{run(0)}}, {Target: "peer", Runs: []Run{
+		ended(run(1), results.Fail, results.ExitLoss, "3 corrupted; first on n1: batch 7", "2 moved"),
+		ended(run(2), results.Stuck, results.ExitStuck, "n2 could not be read to its end"),
+		ended(run(3), results.Fail, results.ExitMissed, "a gap of 9 s"),
+	}}}, time.Unix(100, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for label, want := range map[string]string{"runs that lost or broke": "0 1", "runs that got stuck": "0 1", "runs missing a demand": "0 1"} {
+		if got := strings.Join(cells(t, v, label), " "); got != want {
+			t.Errorf("%s: %s, want %s", label, got, want)
+		}
+	}
+	var text, markdown bytes.Buffer
+	if err := errors.Join(v.WriteText(&text), v.WriteMarkdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"peerb of peer did not pass (fail, exit code 3): 3 corrupted; first on n1: batch 7; and 1 more reason",
+		"peerc of peer did not pass (stuck, exit code 4): n2 could not be read to its end", "peerd of peer did not pass (fail, exit code 1): a gap of 9 s"} {
+		for _, look := range []string{text.String(), markdown.String()} {
+			if !strings.Contains(strings.Join(strings.Fields(look), " "), want) {
+				t.Errorf("nothing says %q:\n%s", want, look)
+			}
+		}
+	}
+	if !strings.Contains(markdown.String(), "| runs that lost or broke | 0 | **1** |") {
+		t.Errorf("the broken run is not marked:\n%s", markdown.String())
+	}
 }
 
 func twoSystems(t *testing.T) Versus {

@@ -70,7 +70,7 @@ func (v *Versus) Table() VersusTable {
 		}
 		t.Sections = append(t.Sections, s)
 	}
-	return VersusTable{t.Systems, append(t.Sections, v.countsSection())}
+	return VersusTable{t.Systems, append(t.Sections, v.countSections()...)}
 }
 
 // runsText says what stands behind a column.
@@ -110,50 +110,6 @@ func ratioText(r float64) string {
 		return strconv.FormatFloat(math.Round(r), 'f', -1, 64)
 	}
 	return strconv.FormatFloat(r, 'g', 3, 64)
-}
-
-// countsSection is sums over the counted runs; "lost" and those below it are the verifier's.
-func (v *Versus) countsSection() VersusSection {
-	s := VersusSection{Title: "Counts, summed over the runs (batches)"}
-	known := func(n int64) *int64 { return &n }
-	for _, row := range []struct {
-		label string
-		of    func(*Totals) *int64
-		bad   bool
-	}{
-		{"offered", func(t *Totals) *int64 { return known(t.OfferedBatches) }, false},
-		{"acknowledged", func(t *Totals) *int64 { return known(t.AckedBatches) }, false},
-		{"unknown", func(t *Totals) *int64 { return known(t.UnknownBatches) }, false},
-		{"failed", func(t *Totals) *int64 { return known(t.FailedBatches) }, false},
-		{"lost", func(t *Totals) *int64 { return t.LostBatches }, true},
-		{"duplicated", func(t *Totals) *int64 { return t.DuplicatedBatches }, true},
-		{"reordered", func(t *Totals) *int64 { return t.ReorderedBatches }, true},
-		{"diverged replicas", func(t *Totals) *int64 { return t.DivergedReplicas }, true},
-		{"kills", func(t *Totals) *int64 { return known(t.Kills) }, false},
-		{"never current again", func(t *Totals) *int64 { return known(t.NeverCurrent) }, true},
-	} {
-		r := VersusRow{Label: row.label}
-		for _, c := range v.Contenders {
-			cell := VersusCell{Text: noData}
-			if c.Totals != nil {
-				if n := row.of(c.Totals); n != nil {
-					cell = VersusCell{Text: grouped(*n), Bad: row.bad && *n > 0}
-				}
-			}
-			r.Cells = append(r.Cells, cell)
-		}
-		s.Rows = append(s.Rows, r)
-	}
-	return s
-}
-
-// grouped writes a count with commas between thousands.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
 }
 
 // HowToRead are the sentences that belong beside the table.

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	versusLabelColumns  = 22 // of a terminal, for the names of rows
+	versusLabelColumns  = 27 // of a terminal, for the names of rows
 	versusColumnsLeast  = 14
 	versusColumnsMost   = 26
 	versusBetweenColumn = 2

@@ -1,0 +1,71 @@
+package compare
+
+import "rejoin/results"
+
+// Totals are counts, summed over runs. What the verifier did not find out is null.
+type Totals struct {
+	// BrokenRuns are those in which the verifier found anything that must not be, StuckRuns those with a replica that did not come back or
+	// could not be read to its end, MissedRuns those that missed a demand of the scenario and nothing worse.
+	BrokenRuns int64 `json:"broken_runs"`
+	StuckRuns  int64 `json:"stuck_runs"`
+	MissedRuns int64 `json:"missed_runs"`
+
+	OfferedBatches int64 `json:"offered_batches"`
+	AckedBatches   int64 `json:"acked_batches"`
+	UnknownBatches int64 `json:"unknown_batches"`
+	FailedBatches  int64 `json:"failed_batches"`
+
+	LostBatches       *int64 `json:"lost_batches"`
+	DuplicatedBatches *int64 `json:"duplicated_batches"`
+	ReorderedBatches  *int64 `json:"reordered_batches"`
+	DivergedReplicas  *int64 `json:"diverged_replicas"`
+
+	Kills int64 `json:"kills"`
+	// NeverCurrent are restarted nodes that did not catch up; they are in no median.
+	NeverCurrent int64 `json:"never_current"`
+}
+
+func totalsOf(runs []Run) *Totals {
+	t := &Totals{}
+	for _, r := range runs {
+		s := r.Summary
+		t.countEnd(s.ExitCode)
+		t.OfferedBatches += s.OfferedBatches
+		t.AckedBatches += s.AckedBatches
+		t.UnknownBatches += s.UnknownBatches
+		t.FailedBatches += s.FailedBatches
+		t.Kills += int64(len(s.Kills))
+		for _, k := range s.Kills {
+			if k.DownMs != nil && k.CaughtUpMs == nil {
+				t.NeverCurrent++
+			}
+		}
+		if len(s.Verification) == 0 {
+			continue
+		}
+		addTo(&t.LostBatches, s.LostBatches)
+		addTo(&t.DuplicatedBatches, s.DuplicatedBatches)
+		addTo(&t.ReorderedBatches, s.ReorderedBatches)
+		addTo(&t.DivergedReplicas, int64(len(s.DivergedReplicas)))
+	}
+	return t
+}
+
+// countEnd counts a run by the code that it ended with, which is that of its worst finding.
+func (t *Totals) countEnd(code int) {
+	switch code {
+	case results.ExitLoss:
+		t.BrokenRuns++
+	case results.ExitStuck:
+		t.StuckRuns++
+	case results.ExitMissed:
+		t.MissedRuns++
+	}
+}
+
+func addTo(sum **int64, n int64) {
+	if *sum == nil {
+		*sum = new(int64)
+	}
+	**sum += n
+}
