@@ -111,8 +111,8 @@ func (o Options) warnings(c *Comparison) []string {
 		}
 	}
 	for _, r := range o.all() {
-		if share, flatters := r.Summary.Unacknowledged(); flatters {
-			all = append(all, fmt.Sprintf("run %s: %.1f %% of the batches were not acknowledged in time; its latencies are of the others, and better than what producers met", r.Name, 100*share))
+		if why := r.survivors(); why != "" {
+			all = append(all, why)
 		}
 	}
 	all = append(all, o.buildWarnings()...)

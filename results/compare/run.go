@@ -68,6 +68,15 @@ func (r Run) notPassed() string {
 	return text
 }
 
+// survivors says that the latencies of a run are of so few of its batches that they flatter; empty if not.
+func (r Run) survivors() string {
+	share, flatters := r.Summary.Unacknowledged()
+	if !flatters {
+		return ""
+	}
+	return fmt.Sprintf("run %s: %.1f %% of the batches were not acknowledged in time; its latencies are of the others, and better than what producers met", r.Name, 100*share)
+}
+
 func (r Run) ref() Ref {
 	return Ref{Name: r.Name, Dir: r.Dir, Verdict: string(r.Summary.Verdict), Seed: r.Run.Asked.Seed, StartedAt: r.Run.StartedAt}
 }

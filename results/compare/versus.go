@@ -87,6 +87,9 @@ func contenderOf(e Entry) (Contender, []string) {
 		if why := r.notPassed(); why != "" {
 			warnings = append(warnings, fmt.Sprintf("run %s of %s %s", r.Name, e.Target, why))
 		}
+		if why := r.survivors(); why != "" {
+			warnings = append(warnings, why)
+		}
 	}
 	if len(c.Runs) > 0 {
 		c.NotRun = ""
