@@ -69,7 +69,7 @@ func killSource(name, label string, accept func(results.KillSummary) bool, ms fu
 
 func recoverySources() []source {
 	primary := func(k results.KillSummary) bool { return k.Role == results.RolePrimary }
-	other := func(k results.KillSummary) bool { return k.Role != results.RolePrimary }
+	backup := func(k results.KillSummary) bool { return k.Role == results.RoleBackup } // of a node whose role is not known no gap is a backup's
 	every := func(results.KillSummary) bool { return true }
 	gap := func(k results.KillSummary) *float64 { return &k.GapWithoutAckMs }
 	firstAck := func(k results.KillSummary) *float64 { return k.FirstAckMs }
@@ -88,7 +88,7 @@ func recoverySources() []source {
 		killSource("kill.primary.first_ack", "first ack", primary, firstAck),
 		killSource("kill.primary.full_rate", "full rate", primary, fullRate),
 		killSource("kill.primary.drained", "drained", primary, drained),
-		killSource("kill.backup.gap", "gap, backup", other, gap),
+		killSource("kill.backup.gap", "gap, backup", backup, gap),
 		killSource("kill.caught_up", "caught up", every, caughtUp),
 		killSource("kill.transfer", "transfer", every, transfer),
 	}

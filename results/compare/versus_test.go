@@ -215,6 +215,28 @@ func TestPromisesKeepToTheirColumns(t *testing.T) {
 	}
 }
 
+// TestCensoredRecoveries: a kill after which the full rate never came back is in no median, so it is counted beside it. A node whose role was not
+// known is neither a primary nor a backup.
+func TestCensoredRecoveries(t *testing.T) {
+	r := systemRun("peer", 1, results.Pass, 1_000_000, 10)
+	full, never := &results.Recovery{Outside: results.RecoveryTimes{FullRate: new(900.0)}}, &results.Recovery{}
+	r.Summary.Kills = []results.KillSummary{{Role: results.RolePrimary, GapWithoutAckMs: 1, Recovery: full}, {Role: results.RolePrimary, GapWithoutAckMs: 1, Recovery: never},
+		{Role: results.RoleBackup, GapWithoutAckMs: 2, Recovery: never}, {Role: results.RoleUnknown, GapWithoutAckMs: 8000, Recovery: never}}
+	v, err := CompareSystems("quick", 1, []Entry{{Target: "peer", Runs: []Run{r}}, {Target: "older", Runs: []Run{systemRun("older", 2, results.Pass, 1_000_000, 10)}}}, time.Unix(100, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := v.Contenders[0].Metric("kill.primary.full_rate"); m == nil || m.Estimate.N != 1 {
+		t.Errorf("full rate: %+v", m)
+	}
+	if got := strings.Join(cells(t, v, "full rate not reached"), ", "); got != "1, no data" {
+		t.Errorf("full rate not reached: %s", got)
+	}
+	if m := v.Contenders[0].Metric("kill.backup.gap"); m.Estimate.N != 1 || *m.Estimate.Median != 2e6 {
+		t.Errorf("gaps of backups: %+v", m.Estimate)
+	}
+}
+
 func TestMarkdownTakesForeignText(t *testing.T) {
 	v := twoSystems(t)
 	v.Contenders[1].Guarantee = "a | b\n<script>"

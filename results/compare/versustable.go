@@ -52,7 +52,7 @@ var versusRows = []struct {
 	{"Latency of a batch, from due to acknowledged", [][2]string{{"steady.p50", "steady p50"}, {"steady.p99", "steady p99"}, {"steady.p999", "steady p99.9"},
 		{"outage.p50", "outage p50"}, {"outage.p99", "outage p99"}, {"catchup.p50", "catch-up p50"}, {"catchup.p99", "catch-up p99"}, {"overall.p99", "all phases p99"}}},
 	{"Recovery (a sample is a kill)", [][2]string{{"kill.primary.gap", "gap, primary killed"}, {"kill.backup.gap", "gap, backup killed"},
-		{"kill.primary.full_rate", "full rate again"}, {"kill.caught_up", "replicas current"}}},
+		{"kill.primary.full_rate", "full rate, primary killed"}, {"kill.caught_up", "replicas current"}}},
 	{"Throughput", [][2]string{{"throughput", "acknowledged batches"}, {"acked_share", "of offered, in time"}}},
 	{"Cost, all nodes together, by acknowledged message", [][2]string{{"cpu.nodes", "CPU"}, {"disk.kept", "bytes on disk"}, {"disk.written", "bytes to the device"}, {"memory.max", "memory, largest node"}}},
 }

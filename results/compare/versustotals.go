@@ -23,6 +23,9 @@ type Totals struct {
 	Kills int64 `json:"kills"`
 	// NeverCurrent are restarted nodes that did not catch up; they are in no median.
 	NeverCurrent int64 `json:"never_current"`
+	// NeverFullRate are kills of a primary after which the full rate was not reached before the load ended, and that are therefore in no
+	// median; null if no run tells.
+	NeverFullRate *int64 `json:"never_full_rate"`
 }
 
 func totalsOf(runs []Run) *Totals {
@@ -39,6 +42,9 @@ func totalsOf(runs []Run) *Totals {
 			if k.DownMs != nil && k.CaughtUpMs == nil {
 				t.NeverCurrent++
 			}
+		}
+		if n, told := neverFullRate(s.Kills); told {
+			addTo(&t.NeverFullRate, n)
 		}
 		if len(s.Verification) == 0 {
 			continue
@@ -61,6 +67,19 @@ func (t *Totals) countEnd(code int) {
 	case results.ExitMissed:
 		t.MissedRuns++
 	}
+}
+
+// neverFullRate counts kills of a primary after which the full rate did not come back; false if the run is of a build that does not tell.
+func neverFullRate(kills []results.KillSummary) (n int64, told bool) {
+	for _, k := range kills {
+		switch {
+		case k.Recovery == nil:
+			return 0, false
+		case k.Role == results.RolePrimary && k.Recovery.Outside.FullRate == nil:
+			n++
+		}
+	}
+	return n, true
 }
 
 func addTo(sum **int64, n int64) {
