@@ -37,7 +37,7 @@ func sampleSystems(t *testing.T, name string) compare.Versus {
 func TestVersusPage(t *testing.T) {
 	v := sampleSystems(t, "")
 	page := versusOf(t, VersusPage{Versus: v, Arguments: []string{"versus", "quick", "--targets", "builtin,kafka,nats"}})
-	for _, want := range []string{"builtin", "kafka", "nats was not run: no nats-server", "no data", "bench versus quick --targets builtin,kafka,nats", "mark dot", "mark median", "Latency in phase steady"} {
+	for _, want := range []string{"builtin", "kafka", "nats was not run: no nats-server", "no data", "bench versus quick --targets builtin,kafka,nats", "mark dot", "mark median", ", n=2</div>", "Latency in phase steady"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -165,7 +165,7 @@ func TestPromisesStandBesideFigures(t *testing.T) {
 	if err := v.WriteMarkdown(&markdown); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"promise of ours", "promise of peer", "guarantee unknown", "no data", "2.00 ms", "(1 of 2 runs counted)"} {
+	for _, want := range []string{"promise of ours", "promise of peer", "guarantee unknown", "no data", "2.00 ms", "30.0–50.0, n=2", "(1 of 2 runs counted)"} {
 		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
 			t.Errorf("the text does not say %q:\n%s", want, text.String())
 		}
@@ -175,7 +175,7 @@ func TestPromisesStandBesideFigures(t *testing.T) {
 			t.Errorf("a line of %d columns: %s", len([]rune(line)), line)
 		}
 	}
-	for _, want := range []string{"| **promise** | promise of ours | promise of peer | guarantee unknown", "| steady p99 | 2.00 ms | 40.0 ms (×20) | no data |", "| lost | 0 | **2** | no data |"} {
+	for _, want := range []string{"| **promise** | promise of ours | promise of peer | guarantee unknown", "| steady p99 | 2.00 ms<br>2.00–2.00, n=1 | 40.0 ms (×20)<br>30.0–50.0, n=2 | no data |", "| lost | 0 | **2** | no data |"} {
 		if !strings.Contains(markdown.String(), want) {
 			t.Errorf("the Markdown does not say %q:\n%s", want, markdown.String())
 		}
@@ -246,6 +246,18 @@ func TestMarkdownTakesForeignText(t *testing.T) {
 	}
 	if bad := "<script"; strings.Contains(markdown.String(), bad) || !strings.Contains(markdown.String(), `a \| b &lt;script>`) {
 		t.Errorf("foreign text is not kept apart:\n%s", markdown.String())
+	}
+}
+
+// TestRatioTo: what lies within the drift of one machine is no ratio.
+func TestRatioTo(t *testing.T) {
+	for _, c := range []struct {
+		first, median float64
+		want          string
+	}{{100, 100, ""}, {100, 114, ""}, {100, 116, "×1.16"}, {100, 88, ""}, {100, 86, "×0.86"}, {0, 5, ""}, {100, 0, "×0"}} {
+		if got := ratioTo(c.first, c.median); got != c.want {
+			t.Errorf("%v against %v: %q, want %q", c.median, c.first, got, c.want)
+		}
 	}
 }
 

@@ -33,9 +33,9 @@ type VersusRow struct {
 // VersusCell is one figure of one system.
 type VersusCell struct {
 	Text string // with its unit, or "no data"
-	// Ratio is against the first system, such as "×2.4"; empty where there is none.
+	// Ratio is against the first system, such as "×2.4"; empty where there is none, or none that means something.
 	Ratio string
-	// Spread is the least and the most of the values behind a median, with their number; empty for a sum.
+	// Spread is the least and the most of the values behind a median, in its unit, with their number: "1.98–2.41, n=3"; empty for a sum.
 	Spread string
 	// Bad marks a count that should be 0 and is not.
 	Bad bool
@@ -90,18 +90,34 @@ func (v *Versus) metricRow(name, label string) VersusRow {
 	for i, c := range v.Contenders {
 		cell := VersusCell{Text: noData}
 		if m := c.Metric(name); m != nil && m.Estimate.Median != nil {
-			cell.Text = m.Unit.text(*m.Estimate.Median)
-			least, most := m.Estimate.ends()
-			cell.Spread = fmt.Sprintf("%s to %s, n = %d", m.Unit.text(least), m.Unit.text(most), m.Estimate.N)
+			cell.Text, cell.Spread = m.Unit.text(*m.Estimate.Median), m.spreadText()
 			if i == 0 {
 				first = m.Estimate.Median
-			} else if first != nil && *first != 0 {
-				cell.Ratio = "×" + ratioText(*m.Estimate.Median / *first)
+			} else if first != nil {
+				cell.Ratio = ratioTo(*first, *m.Estimate.Median)
 			}
 		}
 		r.Cells = append(r.Cells, cell)
 	}
 	return r
+}
+
+// spreadText is what lies behind the median, in its unit.
+func (m *RepeatedMetric) spreadText() string {
+	s := m.Unit.scaleFor(*m.Estimate.Median)
+	least, most := m.Estimate.ends()
+	return fmt.Sprintf("%s–%s, n=%d", s.bare(least), s.bare(most), m.Estimate.N)
+}
+
+// ratioLeast is the least ratio that is shown: one machine drifts by that much within an hour.
+const ratioLeast = 1.15
+
+// ratioTo is what a median is of the first system's, where that is above 0 and the difference means something.
+func ratioTo(first, median float64) string {
+	if first <= 0 || median < first*ratioLeast && median*ratioLeast > first {
+		return ""
+	}
+	return "×" + ratioText(median/first)
 }
 
 // ratioText has three digits that count.
@@ -116,7 +132,7 @@ func ratioText(r float64) string {
 func (v *Versus) HowToRead() []string {
 	return []string{
 		"The systems do not promise the same. Each column carries its promise; a number is worth what was promised for it.",
-		"A figure is the median over runs, of recovery over kills. × is against the first column. One machine, runs in turn: only such ratios mean something, and nothing below 15 %.",
+		"A figure is the median over runs, of recovery over kills; with it stand the least and the most of them, in its unit, and their number n. × is against the first column. One machine, runs in turn: only such ratios mean something, and below 15 % none is shown.",
 		"A batch counts in the phase in which it was due, with the time that it waited behind others: a system that is still working off an outage shows that in its steady phase, too. Latency without faults: bench versus steady.",
 		"A gap is the longest time without any acknowledgement around a kill. Replicas current: from the restart of a killed node until it holds what was committed 200 ms before.",
 		"Bytes to the device are those of the measured phase, zeros ahead of a log included; what a system leaves in the page cache is written later, and not among them.",

@@ -26,11 +26,7 @@ func (v *Versus) WriteText(out io.Writer) error {
 	for _, s := range t.Sections {
 		fmt.Fprintf(w, "\n%s\n", s.Title)
 		for _, r := range s.Rows {
-			line := padRight("  "+r.Label, versusLabelColumns)
-			for _, c := range r.Cells {
-				line += strings.Repeat(" ", versusBetweenColumn) + padLeft(c.Text, width)
-			}
-			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			r.writeLines(w, width)
 		}
 	}
 	fmt.Fprintln(w)
@@ -41,6 +37,31 @@ func (v *Versus) WriteText(out io.Writer) error {
 		fmt.Fprintln(w, wrap("warning: "+text, "  ", columnsMax))
 	}
 	return w.Flush()
+}
+
+// writeLines writes a row: its figures, and below them what lies behind each.
+func (r VersusRow) writeLines(w io.Writer, width int) {
+	columns, tallest := make([][]string, len(r.Cells)), 1
+	for i, c := range r.Cells {
+		columns[i] = []string{c.Text}
+		if c.Spread != "" {
+			columns[i] = append(columns[i], strings.Split(wrap(c.Spread, "", width), "\n")...)
+		}
+		tallest = max(tallest, len(columns[i]))
+	}
+	label := "  " + r.Label
+	for n := range tallest {
+		line := padRight(label, versusLabelColumns)
+		for _, texts := range columns {
+			text := ""
+			if n < len(texts) {
+				text = texts[n]
+			}
+			line += strings.Repeat(" ", versusBetweenColumn) + padLeft(text, width)
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+		label = ""
+	}
 }
 
 // writeHeads writes name, promise and number of runs of each system, wrapped into its column.
@@ -132,6 +153,9 @@ func (c VersusCell) markdown() string {
 	}
 	if c.Ratio != "" {
 		text += " (" + c.Ratio + ")"
+	}
+	if c.Spread != "" {
+		text += "<br>" + c.Spread
 	}
 	return text
 }
