@@ -42,7 +42,7 @@ The systems do not promise the same: each column carries its promise. Settings, 
 Examples:
   bench versus                                        quick against our log, NATS JetStream twice, and Kafka; about half an hour
   bench versus --targets builtin,kafka:flush --repeat 5
-  bench versus saturate --targets builtin,nats:always
+  bench versus saturate --targets builtin,nats:always  throughput and cost of full systems; no latency, which there is none of at such a load
   bench versus --resume results/versus-20261130T120000Z-quick
 
 Exit codes: 0 summed up, 2 refused, 3 or 4 a run lost data or got stuck, 5 a system has no run that counts, 130 interrupted.`
@@ -199,9 +199,17 @@ func (v *versus) tell(done versusRun) {
 		v.say("  no evidence: %v", err)
 		return
 	}
-	q := run.Summary.LatencyNs[string(results.Steady)]
-	v.say("  %s; steady p50 %s p99 %s; acknowledged %d of %d, lost %d, duplicated %d", run.Summary.Verdict, nsText(q.P50), nsText(q.P99),
+	v.say("  %s; %s; acknowledged %d of %d, lost %d, duplicated %d", run.Summary.Verdict, speedText(run),
 		run.Summary.AckedBatches, run.Summary.OfferedBatches, run.Summary.LostBatches, run.Summary.DuplicatedBatches)
+}
+
+// speedText is a run's latency in steady state; under a load that is more than a system carries, where that means nothing, its throughput.
+func speedText(run compare.Run) string {
+	if run.Overload() {
+		return fmt.Sprintf("%.0f batches/s", run.Summary.BatchesPerS)
+	}
+	q := run.Summary.LatencyNs[string(results.Steady)]
+	return fmt.Sprintf("steady p50 %s p99 %s", nsText(q.P50), nsText(q.P99))
 }
 
 // Files of a folder that holds a comparison of systems.

@@ -32,7 +32,7 @@ type versusPage struct {
 	Spreads  []spread
 	Table    compare.VersusTable
 	Curves   []stage
-	OverTime stage
+	OverTime *stage // nil: the load was more than a system carries, and there are no latencies
 	Runs     []table
 	Settings []systemSettings
 	Commands []command
@@ -55,10 +55,13 @@ func versusPageOf(of VersusPage) *versusPage {
 	for _, c := range v.Contenders {
 		names = append(names, c.Target)
 	}
-	read := readSides(systemSides(v)...)
 	p := &versusPage{Title: strings.Join(names, ", "), Caption: fmt.Sprintf("scenario %s · %s of each asked for · in the order %s", v.Scenario, counted(int64(v.Repeats), "run"), orNoData(strings.Join(v.Order, ", "))),
-		Warnings: v.Warnings, HowTo: v.HowToRead(), Table: v.Table(), Spreads: spreadsOf(v), Curves: read.curves(),
-		OverTime: read.overTime("Median latency by second of each run, one system above the other on one scale"), Problems: read.problems}
+		Warnings: v.Warnings, HowTo: v.HowToRead(), Table: v.Table(), Spreads: spreadsOf(v)}
+	if !v.Overload {
+		read := readSides(systemSides(v)...)
+		p.Curves, p.Problems = read.curves(), read.problems
+		p.OverTime = new(read.overTime("Median latency by second of each run, one system above the other on one scale"))
+	}
 	p.Systems = p.Table.Systems
 	for _, c := range v.Contenders {
 		p.Runs = append(p.Runs, systemRuns(c))
@@ -69,7 +72,10 @@ func versusPageOf(of VersusPage) *versusPage {
 	if len(of.Arguments) > 0 {
 		p.Commands = append(p.Commands, command{shellLine(append([]string{"bench"}, of.Arguments...)...), "such runs again"})
 	}
-	stages := []*stage{&p.OverTime}
+	var stages []*stage
+	if p.OverTime != nil {
+		stages = append(stages, p.OverTime)
+	}
 	for i := range p.Curves {
 		stages = append(stages, &p.Curves[i])
 	}
@@ -98,20 +104,26 @@ type spreadRow struct {
 }
 
 // spreadMetrics are the figures that are drawn.
-var spreadMetrics = []struct{ name, title, note string }{
-	{"steady.p99", "Latency in steady state, p99 of each run", "log scale; from due to acknowledged, batch weight"},
-	{"kill.primary.gap", "Longest time without an acknowledgement, primary killed", "log scale; a dot is a kill"},
-	{"kill.backup.gap", "Longest time without an acknowledgement, backup killed", "log scale; a dot is a kill"},
-	{"kill.caught_up", "From the restart of a killed node until it is current", "log scale; a dot is a kill"},
-	{"cpu.nodes", "CPU time of all nodes by acknowledged message", "log scale; a dot is a run"},
-	{"disk.kept", "Bytes on disk, all nodes together, by acknowledged message", "log scale; a dot is a run"},
-	{"memory.max", "Memory of the largest node", "log scale; a dot is a run; anonymous memory, highest sample"},
+var spreadMetrics = []struct {
+	name, title, note string
+	latency           bool
+}{
+	{"steady.p99", "Latency in steady state, p99 of each run", "log scale; from due to acknowledged, batch weight", true},
+	{"kill.primary.gap", "Longest time without an acknowledgement, primary killed", "log scale; a dot is a kill", false},
+	{"kill.backup.gap", "Longest time without an acknowledgement, backup killed", "log scale; a dot is a kill", false},
+	{"kill.caught_up", "From the restart of a killed node until it is current", "log scale; a dot is a kill", false},
+	{"cpu.nodes", "CPU time of all nodes by acknowledged message", "log scale; a dot is a run", false},
+	{"disk.kept", "Bytes on disk, all nodes together, by acknowledged message", "log scale; a dot is a run", false},
+	{"memory.max", "Memory of the largest node", "log scale; a dot is a run; anonymous memory, highest sample", false},
 }
 
 func spreadsOf(v *compare.Versus) []spread {
 	table := v.Table()
 	var out []spread
 	for _, m := range spreadMetrics {
+		if m.latency && v.Overload {
+			continue
+		}
 		s := spread{Title: m.title, Note: m.note}
 		var values []float64
 		for _, c := range v.Contenders {
@@ -137,7 +149,11 @@ func spreadsOf(v *compare.Versus) []spread {
 
 func (r *spreadRow) fill(m *compare.RepeatedMetric, lo, hi float64) {
 	place := func(v float64) float64 { return 100 * min(max(axis.Log{}.Normalize(lo, hi, v), 0), 1) }
+	zeros := 0
 	for _, v := range m.Estimate.Values {
+		if v.Value == 0 {
+			zeros++
+		}
 		if finite(v.Value) && v.Value > 0 {
 			r.Marks = append(r.Marks, momentMark{Left: place(v.Value), Class: "dot", Title: metricText(v.Value, m.Unit)})
 		}
@@ -145,6 +161,9 @@ func (r *spreadRow) fill(m *compare.RepeatedMetric, lo, hi float64) {
 	if m.Estimate.Median != nil {
 		r.Median = metricText(*m.Estimate.Median, m.Unit)
 		r.Spread = fmt.Sprintf("n = %d", m.Estimate.N)
+		if zeros > 0 {
+			r.Spread += fmt.Sprintf(", %d of 0 not drawn", zeros)
+		}
 		r.Marks = append(r.Marks, momentMark{Left: place(*m.Estimate.Median), Class: "median", Title: "median " + r.Median})
 	}
 }

@@ -49,6 +49,23 @@ func TestVersusPage(t *testing.T) {
 	}
 }
 
+// TestPageOfFullSystems: the page of a load that is more than a system carries draws no latency.
+func TestPageOfFullSystems(t *testing.T) {
+	v := sampleSystems(t, "")
+	v.Overload = true
+	page := versusOf(t, VersusPage{Versus: v})
+	for _, bad := range []string{"Latency in phase", "Median latency by second", "steady p99", "Latency in steady state", "#latency"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page says %q", bad)
+		}
+	}
+	for _, want := range []string{"is a latency at no rate", "acknowledged batches", "bytes to the device"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
 func TestVersusPageTakesForeignText(t *testing.T) {
 	page := versusOf(t, VersusPage{Versus: sampleSystems(t, hostile), Arguments: []string{hostile}})
 	for _, bad := range []string{"<script>window", "<img", "NaN", "Inf", "%!"} {
@@ -68,6 +85,16 @@ func TestVersusPageOfNothing(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+}
+
+// TestZeroHasNoPlaceOnALogScale: what is not drawn is said.
+func TestZeroHasNoPlaceOnALogScale(t *testing.T) {
+	m := compare.RepeatedMetric{Definition: compare.Definition{Unit: compare.Bytes}, Estimate: compare.EstimateOf([]float64{0, 10, 30})}
+	var r spreadRow
+	r.fill(&m, 10, 100)
+	if r.Spread != "n = 3, 1 of 0 not drawn" || len(r.Marks) != 3 { // two dots and the median
+		t.Errorf("%q with %d marks", r.Spread, len(r.Marks))
 	}
 }
 

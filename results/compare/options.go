@@ -83,7 +83,7 @@ func (o Options) all() []Run {
 // primary are the names of the metrics that are judged: those of the scenario, and those the bounds name.
 func (o Options) primary() map[string]bool {
 	names := map[string]bool{}
-	for _, name := range PrimaryMetrics(o.A[0].overload(), o.A[0].kills()) {
+	for _, name := range PrimaryMetrics(o.A[0].Overload(), o.A[0].kills()) {
 		names[name] = true
 	}
 	for _, b := range o.Bounds {

@@ -81,8 +81,8 @@ func (r Run) ref() Ref {
 	return Ref{Name: r.Name, Dir: r.Dir, Verdict: string(r.Summary.Verdict), Seed: r.Run.Asked.Seed, StartedAt: r.Run.StartedAt}
 }
 
-// overload says whether more was asked for than the target can carry.
-func (r Run) overload() bool {
+// Overload says whether more was asked for than the target can carry. What batches waited then says how full it was, and is a latency at no rate.
+func (r Run) Overload() bool {
 	var scenario struct {
 		Overload   bool `json:"overload"`
 		ClosedLoop bool `json:"closed_loop"`

@@ -16,6 +16,8 @@ type Versus struct {
 	SchemaVersion int       `json:"schema_version"`
 	CreatedAt     time.Time `json:"created_at"`
 	Scenario      string    `json:"scenario"`
+	// Overload says that the scenario asks for more than a system carries. There are no latencies then.
+	Overload bool `json:"overload"`
 	// Repeats is how many runs of each system were asked for.
 	Repeats int `json:"repeats"`
 	// Order is the order in which the runs were made, by target.
@@ -56,10 +58,13 @@ func CompareSystems(scenario string, repeats int, entries []Entry, now time.Time
 	}
 	var all []Run
 	for _, e := range entries {
-		c, warnings := contenderOf(e)
+		all = append(all, e.Runs...)
+	}
+	v.Overload = slices.ContainsFunc(all, Run.Overload)
+	for _, e := range entries {
+		c, warnings := v.contenderOf(e)
 		v.Contenders = append(v.Contenders, c)
 		v.Warnings = append(v.Warnings, warnings...)
-		all = append(all, e.Runs...)
 	}
 	v.Warnings = append(v.Warnings, mixtures(all)...)
 	slices.SortStableFunc(all, func(a, b Run) int { return a.Run.StartedAt.Compare(b.Run.StartedAt) })
@@ -70,7 +75,7 @@ func CompareSystems(scenario string, repeats int, entries []Entry, now time.Time
 	return v, nil
 }
 
-func contenderOf(e Entry) (Contender, []string) {
+func (v *Versus) contenderOf(e Entry) (Contender, []string) {
 	c := Contender{Target: e.Target, NotRun: e.NotRun, Runs: []Ref{}}
 	var warnings []string
 	var counted []Run
@@ -87,7 +92,7 @@ func contenderOf(e Entry) (Contender, []string) {
 		if why := r.notPassed(); why != "" {
 			warnings = append(warnings, fmt.Sprintf("run %s of %s %s", r.Name, e.Target, why))
 		}
-		if why := r.survivors(); why != "" {
+		if why := r.survivors(); why != "" && !v.Overload {
 			warnings = append(warnings, why)
 		}
 	}
@@ -99,6 +104,9 @@ func contenderOf(e Entry) (Contender, []string) {
 		warnings = append(warnings, fmt.Sprintf("%s was not run: %s", e.Target, c.NotRun))
 	}
 	for _, s := range sources() {
+		if s.Group == Latency && v.Overload {
+			continue
+		}
 		if values := collect(s, counted); len(values) > 0 {
 			c.Metrics = append(c.Metrics, RepeatedMetric{Definition: s.Definition, Estimate: estimate(values)})
 		}

@@ -215,6 +215,31 @@ func TestPromisesKeepToTheirColumns(t *testing.T) {
 	}
 }
 
+// TestFullSystemsHaveNoLatency: where the load is more than a system carries, what batches waited is no latency, and who waits in a closed loop does
+// not even offer what he could not.
+func TestFullSystemsHaveNoLatency(t *testing.T) {
+	for scenario, overload := range map[string]bool{`{"closed_loop":true}`: true, `{"overload":true}`: true, `{}`: false} {
+		r := systemRun("peer", 1, results.Pass, 1_000_000, 10)
+		r.Run.Asked.Scenario = json.RawMessage(scenario)
+		v, err := CompareSystems("saturate", 1, []Entry{{Target: "peer", Runs: []Run{r}}}, time.Unix(100, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := v.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range []bool{strings.Contains(text.String(), "steady p99"), strings.Contains(text.String(), "not acknowledged in time"), v.Contenders[0].Metric("steady.p99") != nil} {
+			if shown == overload {
+				t.Errorf("scenario %s: latency shown: %v\n%s", scenario, shown, text.String())
+			}
+		}
+		if v.Contenders[0].Metric("acked_share") == nil {
+			t.Errorf("scenario %s: no throughput", scenario)
+		}
+	}
+}
+
 // TestCensoredRecoveries: a kill after which the full rate never came back is in no median, so it is counted beside it. A node whose role was not
 // known is neither a primary nor a backup.
 func TestCensoredRecoveries(t *testing.T) {

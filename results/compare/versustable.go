@@ -43,18 +43,23 @@ type VersusCell struct {
 
 const noData = "no data"
 
-// versusRows are the metrics of the table, in its order; all others stand in versus.json. They are what a user of a log feels, and what every
-// system can have.
-var versusRows = []struct {
+// versusSection is a group of rows of metrics.
+type versusSection struct {
+	group Group
 	title string
 	rows  [][2]string // name of the metric, label
-}{
-	{"Latency of a batch, from due to acknowledged", [][2]string{{"steady.p50", "steady p50"}, {"steady.p99", "steady p99"}, {"steady.p999", "steady p99.9"},
+}
+
+// versusRows are the metrics of the table, in its order; all others stand in versus.json. They are what a user of a log feels, and what every
+// system can have.
+var versusRows = []versusSection{
+	{Latency, "Latency of a batch, from due to acknowledged", [][2]string{{"steady.p50", "steady p50"}, {"steady.p99", "steady p99"}, {"steady.p999", "steady p99.9"},
 		{"outage.p50", "outage p50"}, {"outage.p99", "outage p99"}, {"catchup.p50", "catch-up p50"}, {"catchup.p99", "catch-up p99"}, {"overall.p99", "all phases p99"}}},
-	{"Recovery (a sample is a kill)", [][2]string{{"kill.primary.gap", "gap, primary killed"}, {"kill.backup.gap", "gap, backup killed"},
+	{Recovery, "Recovery (a sample is a kill)", [][2]string{{"kill.primary.gap", "gap, primary killed"}, {"kill.backup.gap", "gap, backup killed"},
 		{"kill.primary.full_rate", "full rate, primary killed"}, {"kill.caught_up", "replicas current"}}},
-	{"Throughput", [][2]string{{"throughput", "acknowledged batches"}, {"acked_share", "of offered, in time"}}},
-	{"Cost, all nodes together, by acknowledged message", [][2]string{{"cpu.nodes", "CPU"}, {"disk.kept", "bytes on disk"}, {"disk.written", "bytes to the device"}, {"memory.max", "memory, largest node"}}},
+	{Throughput, "Throughput", [][2]string{{"throughput", "acknowledged batches"}, {"acked_share", "of offered, in time"}}},
+	{Cost, "Cost by acknowledged message, all nodes together", [][2]string{{"cpu.nodes", "CPU"}, {"disk.kept", "bytes on disk"}, {"disk.written", "bytes to the device"}}},
+	{Cost, "Memory of the largest node", [][2]string{{"memory.max", "anonymous, at most"}}},
 }
 
 // Table makes the table.
@@ -64,6 +69,9 @@ func (v *Versus) Table() VersusTable {
 		t.Systems = append(t.Systems, VersusColumn{Target: c.Target, Promise: c.Promise(), Runs: c.runsText()})
 	}
 	for _, section := range versusRows {
+		if section.group == Latency && v.Overload {
+			continue
+		}
 		s := VersusSection{Title: section.title}
 		for _, row := range section.rows {
 			s.Rows = append(s.Rows, v.metricRow(row[0], row[1]))
@@ -126,19 +134,6 @@ func ratioText(r float64) string {
 		return strconv.FormatFloat(math.Round(r), 'f', -1, 64)
 	}
 	return strconv.FormatFloat(r, 'g', 3, 64)
-}
-
-// HowToRead are the sentences that belong beside the table.
-func (v *Versus) HowToRead() []string {
-	return []string{
-		"The systems do not promise the same. Each column carries its promise; a number is worth what was promised for it.",
-		"A figure is the median over runs, of recovery over kills; with it stand the least and the most of them, in its unit, and their number n. × is against the first column. One machine, runs in turn: only such ratios mean something, and below 15 % none is shown.",
-		"A batch counts in the phase in which it was due, with the time that it waited behind others: a system that is still working off an outage shows that in its steady phase, too. Latency without faults: bench versus steady.",
-		"A gap is the longest time without any acknowledgement around a kill. Replicas current: from the restart of a killed node until it holds what was committed 200 ms before.",
-		"Bytes to the device are those of the measured phase, zeros ahead of a log included; what a system leaves in the page cache is written later, and not among them.",
-		"A SIGKILL leaves the page cache alone: a system that acknowledges before it syncs loses nothing here, and may in a power cut.",
-		"Settings of each system, why, and how to change them: docs/fairness.md. Corrections are welcome.",
-	}
 }
 
 // orderText is the order of the runs in one line.
