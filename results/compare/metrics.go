@@ -137,14 +137,7 @@ func costSources() []source {
 			return perMessage(r, c.DeviceWrittenBytes, c.AckedMessages)
 		}),
 		cost("disk.kept", "disk kept", BytesPerMessage, func(r Run) []Value {
-			var kept *int64
-			for _, n := range r.Summary.Replicas {
-				if n.DataBytes == nil {
-					return nil // a part of the nodes says nothing about all
-				}
-				addTo(&kept, *n.DataBytes)
-			}
-			return perMessage(r, kept, r.Summary.AckedBatches*int64(r.Run.Asked.BatchMessages))
+			return perMessage(r, keptBytes(r.Summary), r.Summary.AckedBatches*int64(r.Run.Asked.BatchMessages))
 		}),
 		cost("memory.max", "memory, largest node", Bytes, func(r Run) []Value {
 			var most *int64
@@ -156,6 +149,18 @@ func costSources() []source {
 			return once(most)
 		}),
 	}
+}
+
+// keptBytes is what all nodes together keep of all that was acknowledged. Nil where one of them is not known, and where one was not found to hold all:
+// by retention or by a fault it keeps a part, and a part is small.
+func keptBytes(s results.Summary) (kept *int64) {
+	for _, n := range s.Replicas {
+		if n.DataBytes == nil || n.VerifiedBatches < s.AckedBatches {
+			return nil
+		}
+		addTo(&kept, *n.DataBytes)
+	}
+	return kept
 }
 
 // once is the value of a metric that a run has at most once.

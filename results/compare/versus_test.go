@@ -19,7 +19,7 @@ func systemRun(target string, at int, verdict results.Verdict, p99 int64, gapMs 
 	r.Summary = results.Summary{Verdict: verdict, Target: target, OfferedBatches: 1000, AckedBatches: 990, UnknownBatches: 10,
 		LatencyNs: map[string]results.Quantiles{string(results.Steady): {Count: 1000, P50: new(p99 / 4), P99: &p99}},
 		Kills:     []results.KillSummary{{Node: "n0", Role: results.RolePrimary, GapWithoutAckMs: gapMs, DownMs: new(1000.0), CaughtUpMs: new(gapMs / 2)}},
-		Replicas:  []results.ReplicaSummary{{Node: "n0", DataBytes: new(int64(9_900_000))}, {Node: "n1", DataBytes: new(int64(9_900_000))}}}
+		Replicas:  []results.ReplicaSummary{{Node: "n0", VerifiedBatches: 990, DataBytes: new(int64(9_900_000))}, {Node: "n1", VerifiedBatches: 990, DataBytes: new(int64(9_900_000))}}}
 	if verdict == results.Invalid {
 		r.Summary.Reasons = []string{"the generator was late"}
 	}
@@ -237,6 +237,26 @@ func TestFullSystemsHaveNoLatency(t *testing.T) {
 		if v.Contenders[0].Metric("acked_share") == nil {
 			t.Errorf("scenario %s: no throughput", scenario)
 		}
+	}
+}
+
+// TestBytesOfAPartAreNoCost: a node that has trimmed its log keeps little for each message that was acknowledged.
+func TestBytesOfAPartAreNoCost(t *testing.T) {
+	kept := func(r Run) []Value {
+		for _, m := range Measure(r) {
+			if m.Name == "disk.kept" {
+				return m.Values
+			}
+		}
+		return nil
+	}
+	r := systemRun("peer", 1, results.Pass, 1_000_000, 10)
+	if len(kept(r)) != 1 {
+		t.Errorf("a run that kept all has %v", kept(r))
+	}
+	r.Summary.Replicas[1].VerifiedBatches = 400
+	if v := kept(r); v != nil {
+		t.Errorf("a run that trimmed a part has %v", v)
 	}
 }
 
