@@ -184,7 +184,7 @@ func pairedOptions(env *environment, names []string) (compare.Options, error) {
 		if err != nil {
 			return o, err
 		}
-		run, err := compare.Load(folder)
+		run, err := loadEnded(folder)
 		if err != nil {
 			return o, err
 		}
@@ -195,6 +195,14 @@ func pairedOptions(env *environment, names []string) (compare.Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// loadEnded reads a run, unless it goes on: figures of half a run are no figures.
+func loadEnded(folder results.Folder) (compare.Run, error) {
+	if run, err := folder.ReadRun(); err == nil && goesOn(run) {
+		return compare.Run{}, fmt.Errorf("run %s goes on (process %d); wait for its end, or leave it out", folder.Name(), run.Pid)
+	}
+	return compare.Load(folder)
 }
 
 // openRuns finds runs by folder, name or pattern, in the order in which they were made.
@@ -211,7 +219,7 @@ func openRuns(root string, refs []string) ([]compare.Run, error) {
 				continue
 			}
 			seen[folder.Dir] = true
-			run, err := compare.Load(folder)
+			run, err := loadEnded(folder)
 			if err != nil {
 				return nil, err
 			}

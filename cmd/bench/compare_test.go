@@ -116,6 +116,56 @@ func TestCompareRefusesWhatIsNoPair(t *testing.T) {
 	}
 }
 
+// TestCompareRefusesDamage: what no run can have written, or has not written to its end, is no evidence.
+func TestCompareRefusesDamage(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*results.Run, *results.Summary)
+		proof  string // of proof.json
+		want   string
+	}{
+		"rubbish for a proof": {nil, "\xff\x00", "has a proof that cannot be read"},
+		"less than none":      {func(_ *results.Run, s *results.Summary) { s.AckedBatches, s.OfferedBatches = -4, 0 }, "", "books that do not balance: 0 batches offered, -4 acknowledged"},
+		"nothing offered":     {func(_ *results.Run, s *results.Summary) { s.AckedBatches, s.OfferedBatches = 0, 0 }, "", "books that do not balance"},
+		"a kill beyond time": {func(_ *results.Run, s *results.Summary) {
+			s.Kills = []results.KillSummary{{Role: results.RolePrimary, GapWithoutAckMs: 1e300}}
+		}, "", "kill.primary.gap, which nothing can measure"},
+		"a latency before time": {func(_ *results.Run, s *results.Summary) {
+			s.LatencyNs["steady"] = results.Quantiles{P50: new(int64(-1))}
+		}, "", "gives -1 ns as steady.p50"},
+		"a run that goes on": {func(r *results.Run, _ *results.Summary) {
+			r.Status, r.Pid, r.StartedAt = results.StatusRunning, os.Getpid(), time.Now()
+		}, "", "goes on (process"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			names := writtenPairs(t, root, 1, 1, test.change)
+			if test.proof != "" {
+				if err := os.WriteFile(filepath.Join(root, names[1], "proof.json"), []byte(test.proof), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if code, out := bench(t, append([]string{"--results", root, "compare"}, names...)...); code != results.ExitUsage || !strings.Contains(out, test.want) {
+				t.Errorf("exit code %d, want %d and %q\n%s", code, results.ExitUsage, test.want, out)
+			}
+		})
+	}
+}
+
+// TestCompareRunWithItself: by whatever path, one run on both sides is one run, and the comparison says so.
+func TestCompareRunWithItself(t *testing.T) {
+	root := t.TempDir()
+	name := writtenRun(t, root, testTime(0), 1, nil).Name()
+	other := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Symlink(root, other); err != nil {
+		t.Fatal(err)
+	}
+	for _, sides := range [][]string{{"latest", "latest"}, {name, filepath.Join(root, name)}, {"latest", filepath.Join(other, name)}} {
+		if code, out := bench(t, append([]string{"--results", root, "compare"}, sides...)...); code != results.ExitPass || !strings.Contains(out, "warning: A and B share runs") {
+			t.Errorf("%v: exit code %d\n%s", sides, code, out)
+		}
+	}
+}
+
 // TestCompareSets compares by pattern, unpaired, and writes what it found.
 func TestCompareSets(t *testing.T) {
 	root, out := t.TempDir(), filepath.Join(t.TempDir(), "out")

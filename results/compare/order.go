@@ -157,5 +157,5 @@ func (o Options) buildWarnings() []string {
 }
 
 func sameRuns(a, b []Run) bool {
-	return slices.ContainsFunc(a, func(x Run) bool { return slices.ContainsFunc(b, func(y Run) bool { return x.Dir == y.Dir }) })
+	return slices.ContainsFunc(a, func(x Run) bool { return slices.ContainsFunc(b, x.is) })
 }

@@ -16,6 +16,8 @@ type Run struct {
 	Dir     string
 	Run     results.Run
 	Summary results.Summary
+	// doubt is what in the files of the run speaks against its verdict; empty if nothing does.
+	doubt string
 }
 
 // Load reads a run. The error says in words why the folder holds nothing that can be compared.
@@ -32,15 +34,19 @@ func Load(f results.Folder) (Run, error) {
 	if err != nil {
 		return r, fmt.Errorf("run %s: %w", r.Name, err)
 	}
+	if err := r.impossible(); err != nil {
+		return r, fmt.Errorf("run %s %w", r.Name, err)
+	}
+	r.doubt = doubtOf(f, r.Summary)
 	return r, nil
 }
 
 // NoEvidence says why the numbers of a run are no evidence; empty if they are. A run that failed a demand, or lost data, has measured what it
-// measured; one that is invalid or was interrupted has not.
+// measured; one that is invalid or was interrupted, or whose files are damaged, has not.
 func (r Run) NoEvidence() string {
 	switch v := r.Summary.Verdict; v {
 	case results.Pass, results.Fail, results.Stuck:
-		return ""
+		return r.doubt
 	case results.Invalid, results.Interrupted:
 		because := "it gives no reason"
 		if len(r.Summary.Reasons) > 0 {
@@ -75,6 +81,11 @@ func (r Run) survivors() string {
 		return ""
 	}
 	return fmt.Sprintf("run %s: %.1f %% of the batches were not acknowledged in time; its latencies are of the others, and better than what producers met", r.Name, 100*share)
+}
+
+// is says whether both are one run, whatever path led to it.
+func (r Run) is(other Run) bool {
+	return r.Name == other.Name && r.Run.StartMonoNs == other.Run.StartMonoNs && r.Run.StartedAt.Equal(other.Run.StartedAt)
 }
 
 func (r Run) ref() Ref {

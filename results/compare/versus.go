@@ -121,6 +121,9 @@ func (v *Versus) contenderOf(e Entry) (Contender, []string) {
 // mixtures warns of runs that should not stand in one table: by another build, on another machine or of another load.
 func mixtures(runs []Run) []string {
 	var warnings []string
+	if len(runs) > 1 && slices.ContainsFunc(runs, func(r Run) bool { return r.Run.Found.Dirty }) {
+		warnings = append(warnings, "runs were made by a build of a dirty checkout: two such builds of one commit cannot be told apart, so whether all runs are of one is not known")
+	}
 	for _, fact := range []struct {
 		name string
 		of   func(results.Run) string

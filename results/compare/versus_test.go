@@ -260,6 +260,21 @@ func TestBytesOfAPartAreNoCost(t *testing.T) {
 	}
 }
 
+// TestDirtyBuildsAreNotToldApart: commit and a word are all that runs keep of a dirty build.
+func TestDirtyBuildsAreNotToldApart(t *testing.T) {
+	for _, dirty := range []bool{true, false} {
+		a, b := systemRun("peer", 1, results.Pass, 1_000_000, 10), systemRun("peer", 2, results.Pass, 1_000_000, 10)
+		a.Run.Found.Dirty, b.Run.Found.Dirty = dirty, dirty
+		v, err := CompareSystems("quick", 1, []Entry{{Target: "peer", Runs: []Run{a, b}}}, time.Unix(100, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warned := strings.Contains(strings.Join(v.Warnings, " "), "of a dirty checkout"); warned != dirty {
+			t.Errorf("dirty %v, warnings %q", dirty, v.Warnings)
+		}
+	}
+}
+
 // TestCensoredRecoveries: a kill after which the full rate never came back is in no median, so it is counted beside it. A node whose role was not
 // known is neither a primary nor a backup.
 func TestCensoredRecoveries(t *testing.T) {
