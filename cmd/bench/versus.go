@@ -38,7 +38,7 @@ A system whose programs are not here is named and left out; make peers fetches t
 demands are ours. One that is invalid does not; --resume makes it again.
 
 The systems do not promise the same: each column carries its promise. Settings, why, and how to change them: docs/fairness.md. Not in the default
-list, for the time alone: nats:async, the usual way to publish, and kafka:flush, which promises what our log does.
+list, for the time alone: nats:async, the usual way to publish, and kafka:flush, whose promise is the nearest to ours.
 
 Examples:
   bench versus                                        quick against our log, NATS JetStream twice, and Kafka; about half an hour
