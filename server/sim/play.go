@@ -130,11 +130,11 @@ func (w *world) pending() int {
 	return n
 }
 
-// isExcused tells whether the cluster may stay unavailable: what it needs is provably lost. It is given
-// time all the same, for what nobody needs may be lost, too.
+// isExcused tells whether the cluster may stay unavailable: the run is reckless, and what it needs is provably
+// lost. It is given time all the same, for what nobody needs may be lost, too.
 func (w *world) isExcused(ns int64) bool {
-	if w.excused {
-		return true
+	if w.excused || !w.setup.dangers.reckless {
+		return w.excused
 	}
 	why := w.excuse()
 	if why == "" || w.runUntil(w.now+ns, w.atRest) {
@@ -150,18 +150,24 @@ func (w *world) isExcused(ns int64) bool {
 	return true
 }
 
-// excuse proves that a quorum, or an op, is lost; or it is "".
+// excuse proves that a quorum, or an op, is lost; or it is "". A replica with damage is not out: it has all that
+// is not damaged there.
 func (w *world) excuse() string {
-	v, left := w.survey(), 0
+	var out [vsr.ReplicasMax]bool
+	left := 0
 	for i, n := range w.nodes {
-		if v.impaired[i] = v.impaired[i] || !n.life.alive(); !v.impaired[i] {
+		if out[i] = n.forgets() || n.gone || !n.life.alive(); !out[i] {
 			left++
 		}
 	}
 	if left < w.quorum() {
-		return fmt.Sprintf("%d replicas are left that have lost nothing", left)
+		return fmt.Sprintf("%d replicas are left that remember", left)
 	}
-	return v.lacks(v.impaired)
+	v := w.survey()
+	if why := v.lacks(out); why != "" {
+		return why
+	}
+	return v.undecided(out)
 }
 
 // stand tells where every replica stands.

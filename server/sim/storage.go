@@ -91,6 +91,31 @@ func (v *survey) lacks(out [vsr.ReplicasMax]bool) string {
 	return ""
 }
 
+// undecided says which op that nobody has committed may have been acknowledged by more replicas, all of which are
+// out or have lost it, than the others could deny it without; or "".
+func (v *survey) undecided(out [vsr.ReplicasMax]bool) string {
+	top := uint64(0)
+	for i := range v.w.nodes {
+		if s, ok := v.w.statusOf(i); ok {
+			top = max(top, s.Top)
+		}
+	}
+	for op := v.w.check.top() + 1; op <= top; op++ {
+		harmed, held := 0, false
+		for i, n := range v.w.nodes {
+			if _, lost := slices.BinarySearch(v.lost[i], op); lost || out[i] || n.lacks(op) {
+				harmed++
+			} else if n.seen.at(op) != nil {
+				held = true
+			}
+		}
+		if harmed > v.w.tolerated() && !held {
+			return fmt.Sprintf("op %d may have been held by %d replicas that have lost it, and nobody has it", op, harmed)
+		}
+	}
+	return ""
+}
+
 // mayLose tells whether the cluster can go on without anything that n has.
 func (x *nemesis) mayLose(n *node) bool {
 	v := x.w.survey()

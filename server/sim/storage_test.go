@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"rejoin/server/wire"
+)
+
+const eightEverywhere = "until r1 leads view 1\nappend 8\nuntil r0 commit 8\nuntil r1 commit 8\nuntil r2 commit 8\n"
+
+// playThen plays a script that ends with what only code can say.
+func playThen(t *testing.T, text string, then func(*scriptRun)) {
+	t.Helper()
+	s, err := ParseScript("then", "then", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.steps = append(s.steps, step{"then", "then", then})
+	played, err := s.Play(false, newArena(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if played.Failure != nil {
+		t.Fatal(played.Failure)
+	}
+}
+
+// TestDamageOfDifferentOpsIsNoExcuse: where each replica has lost another op, each op can be had from the others,
+// and the cluster may not stay unavailable. It may where an op is lost on all, and then only in a reckless run.
+func TestDamageOfDifferentOpsIsNoExcuse(t *testing.T) {
+	damage := func(n *node, op uint64) {
+		f := n.find(op)
+		n.rotted = true
+		n.fs.Rot(f.name, f.at+wire.HeaderBytes/2, 1)
+	}
+	for _, reckless := range []bool{false, true} {
+		playThen(t, eightEverywhere, func(r *scriptRun) {
+			w := r.w
+			w.setup.dangers.reckless = reckless
+			for i, n := range w.nodes {
+				damage(n, uint64(3+i))
+			}
+			if why := w.excuse(); why != "" {
+				t.Errorf("three replicas have damage of an op each: %s", why)
+			}
+			for i, n := range w.nodes {
+				if i > 0 {
+					damage(n, 3)
+				}
+				n.life.look(3)
+			}
+			if why := w.excuse(); !strings.HasPrefix(why, "op 3, which is committed, is left") {
+				t.Errorf("op 3 is damaged everywhere: %q", why)
+			}
+			if got := w.isExcused(second); got != reckless {
+				t.Errorf("reckless: %v, excused: %v", reckless, got)
+			}
+			w.excused = true // the end asks for op 3
+		})
+	}
+}
+
+// TestWhatNobodyCanDeny: an op that nobody has committed stood on two of three; one has lost it, and as long as the
+// other is away nobody may go on without it.
+func TestWhatNobodyCanDeny(t *testing.T) {
+	playThen(t, eightEverywhere+`drop prepare from r1 to r2
+drop prepare_ok, beat_ack from r0 to r1
+offer at r1
+until r0 head 9
+run 50ms
+kill r1
+rot r0 9
+run 100ms
+`, func(r *scriptRun) {
+		if why := r.w.excuse(); !strings.HasPrefix(why, "op 9 may have been held by 2 replicas") {
+			t.Errorf("nobody can deny op 9: %q", why)
+		}
+		r.start(1)
+		r.w.runUntil(r.w.now+20*millisecond, func() bool { return r.w.nodes[1].life.running() })
+		if why := r.w.excuse(); why != "" {
+			t.Errorf("who has op 9 is back: %s", why)
+		}
+	})
+}
