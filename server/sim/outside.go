@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"errors"
+
+	"rejoin/server/journal"
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -91,6 +94,9 @@ func (p *process) serve(c partition.Chunk) {
 	for last < c.To && uint64(len(frames)) < opsMax {
 		_, frame, err := p.log().ReadFrame(last+1, nil)
 		if err != nil {
+			if errors.Is(err, journal.ErrDamaged) && len(frames) == 0 {
+				p.w.live.Broke(p.n.id, int(c.Peer), c.Round, c.From)
+			}
 			p.damaged(err)
 			break
 		}

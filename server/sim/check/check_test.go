@@ -270,18 +270,64 @@ func (r *rig) attempts(n int, end func(round uint64)) {
 	}
 }
 
-// TestDamageAtTheServer: a transfer that ends at damage of its server is not held against who began it; one that is refused for nothing is.
+// TestDamageAtTheServer: a transfer that ends where its server could not read on is not held against who began it.
+// One that is refused for nothing is, also with damage elsewhere; so is one of what its server has trimmed.
 func TestDamageAtTheServer(t *testing.T) {
-	for _, damaged := range []bool{true, false} {
+	for name, c := range map[string]struct {
+		reads    uint64 // what could not be read, by how far it is ahead of what has come; 0: nothing
+		damage   uint64 // what is damaged, in the same way
+		round    uint64 // that it was read for, by how long it is over
+		earliest uint64
+		trimmed  bool
+		want     string
+	}{
+		"damage":              {reads: 3, damage: 3},
+		"nothing":             {want: "P3"},
+		"damage far ahead":    {damage: 3, want: "P3"},
+		"no damage":           {reads: 3, want: "P3"},
+		"trimmed":             {reads: 3, damage: 3, earliest: 39, want: "P3"},
+		"trimmed meanwhile":   {reads: 3, damage: 3, trimmed: true, want: "P3"},
+		"read for the former": {reads: 3, damage: 3, round: 1, want: "P3"},
+	} {
 		r := newRig(t)
 		r.lag(16)
-		r.live.Gives = func(i int, op uint64) bool { return i != 1 || op != 31 || !damaged }
+		head := func() uint64 { return r.c.Nodes[0].Status.Head.Op }
+		r.live.Gives = func(i int, op uint64) bool { return i != 1 || c.damage == 0 || op != head()+c.damage }
+		r.live.Start = func(int) uint64 {
+			if c.trimmed {
+				return 39
+			}
+			return 1
+		}
 		r.attempts(AttemptsMax+1, func(round uint64) {
-			r.live.Delivered(&vsr.Message{Kind: vsr.MsgPullRefused, From: 1, To: 0, Round: round}, &r.c.Nodes[0].Status)
-			r.chunk(round, r.c.Nodes[0].Status.Head.Op+1) // overtaken
+			if c.reads > 0 {
+				r.live.Broke(1, 0, round-c.round, head()+c.reads)
+			}
+			r.live.Delivered(&vsr.Message{Kind: vsr.MsgPullRefused, From: 1, To: 0, Round: round, FromOp: c.earliest}, &r.c.Nodes[0].Status)
+			r.chunk(round, head()+1) // overtaken
 		})
-		r.want(map[bool]string{true: "", false: "P3"}[damaged])
+		if r.broken != c.want {
+			t.Errorf("%s: broken: %q (%s), want %q", name, r.broken, r.detail, c.want)
+		}
 	}
+}
+
+// TestDamageBehindAnOutage: a transfer of an outage that is over is none of the next one, and forgives it nothing.
+func TestDamageBehindAnOutage(t *testing.T) {
+	r := newRig(t)
+	r.lag(16)
+	r.live.Gives = func(i int, _ uint64) bool { return i != 1 }
+	r.attempts(1, func(round uint64) {
+		s := *r.lag(40)
+		r.ticks(1) // the outage is over
+		r.live.Broke(1, 0, round, 30)
+		r.live.Delivered(&vsr.Message{Kind: vsr.MsgPullRefused, From: 1, To: 0, Round: round}, &s)
+		r.lag(16)
+	})
+	r.attempts(AttemptsMax, func(uint64) {})
+	r.want("")
+	r.attempts(1, func(uint64) {})
+	r.want("P3")
 }
 
 // Whoever has come within the ring begins another outage; so does who lags as the load makes it.

@@ -18,6 +18,7 @@ type pulls struct {
 	finished bool
 	counted  bool // as a transfer, if it is one
 	attempt  bool // it is one of attempts
+	broken   bool // its server could not read what comes next, which is damaged there
 
 	useless  int                  // finished pulls in a row with commit where it was
 	refusals [vsr.ReplicasMax]int // by server: offers in a row that were not taken up
@@ -31,7 +32,7 @@ func (p *pulls) sent(l *Liveness, m *vsr.Message, s *vsr.Status) bool {
 		return false
 	}
 	if goesOn := p.staged && !m.Staged && m.FromOp > s.Head.Op+1; goesOn && p.offered { // what was staged is kept
-		p.round, p.peer = m.Round, m.To
+		p.round, p.peer, p.broken = m.Round, m.To, false
 		return true
 	}
 	p.settle(l, m.From, s)
@@ -39,7 +40,7 @@ func (p *pulls) sent(l *Liveness, m *vsr.Message, s *vsr.Status) bool {
 	p.hole, p.target = m.ToOp <= s.Commit.Op, m.ToOp
 	p.commit, p.head = s.Commit.Op, s.Head.Op
 	p.offered, p.finished = false, false
-	p.counted, p.attempt = !p.bulk || p.hole, false
+	p.counted, p.attempt, p.broken = !p.bulk || p.hole, false, false
 	return true
 }
 
@@ -54,7 +55,7 @@ func (p *pulls) count(l *Liveness, m *vsr.Message, s *vsr.Status) {
 	}
 }
 
-// forgive does not count a transfer that its server broke off: what was to come is damaged there.
+// forgive does not count a transfer that its server broke off: what was to come next is damaged there.
 func (p *pulls) forgive() {
 	if p.attempt {
 		p.attempts--
@@ -62,14 +63,13 @@ func (p *pulls) forgive() {
 	p.counted, p.attempt = true, false
 }
 
-// damaged tells whether a replica cannot give one of the committed ops [from, to] of its log.
-func (l *Liveness) damaged(i int, from, to uint64) bool {
-	for op := max(from, l.Start(i)); op <= min(to, l.cluster.Commit); op++ {
-		if !l.Gives(i, op) {
-			return true
-		}
+// Broke takes note that the server of a pull could not read the op that comes next in it. That is damage only
+// where an observer of its disk sees it, too.
+func (l *Liveness) Broke(server, receiver int, round, op uint64) {
+	p := &l.pulls[receiver]
+	if int(p.peer) == server && p.round == round && op >= l.Start(server) && op <= l.cluster.Commit && !l.Gives(server, op) {
+		p.broken = true
 	}
-	return false
 }
 
 // settle draws the balance of a pull when the next one begins.
@@ -103,7 +103,7 @@ func (l *Liveness) Delivered(m *vsr.Message, s *vsr.Status) {
 	}
 	if m.Kind == vsr.MsgPullRefused { // the server takes its offer back
 		p.offered = false
-		if l.damaged(int(m.From), s.Head.Op+1, p.target) {
+		if m.FromOp == 0 && p.broken {
 			p.forgive()
 		}
 		return
@@ -133,6 +133,6 @@ func (l *Liveness) Observed(replica int, e *vsr.Event) {
 // it: what it still lacks is no matter of the outage.
 func (p *pulls) tick(l *Liveness, i int) {
 	if op := l.cluster.Nodes[i].Status.Commit.Op; op+l.RingOps > l.cluster.Commit || op >= l.commitBefore(OutageTicks) {
-		p.attempts, p.excused = 0, false
+		p.attempts, p.attempt, p.excused = 0, false, false
 	}
 }
