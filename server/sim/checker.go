@@ -185,8 +185,8 @@ func (c *checker) replies(p *process, asked *vsr.Header, a *partition.Answer) {
 		if c.w.setup.synced {
 			safe = n.seen.durable
 		}
-		lost := n.forgets() || n.rotted // it may have had the op, and lost it: a minority may
-		trimmed := h.Op < n.seen.start  // it was committed there
+		lost := n.forgets() || n.rotted && h.Op <= n.seen.kept // it may have had the op, and lost it: a minority may
+		trimmed := h.Op < n.seen.start                         // it was committed there
 		if lost || trimmed || safe >= h.Op && n.seen.holds(h.ID()) {
 			have++
 		}
