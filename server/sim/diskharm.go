@@ -74,7 +74,7 @@ func (x *nemesis) rot() {
 
 // mayRot tells whether an op of n's log may be damaged now.
 func (x *nemesis) mayRot(n *node, op uint64) bool {
-	return n.seen.at(op) != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayDamage(n, op, n.lostWith(op)))
+	return n.seen.at(op) != nil && !n.shaken && op <= n.seen.written && n.seen.cuts == 0 && n.life.running() && (x.w.setup.dangers.reckless || x.mayDamage(n, span{op, op}))
 }
 
 // damage changes the bytes of an op.

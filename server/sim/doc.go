@@ -55,7 +55,9 @@
 //     un-synced writes; and of ops above what the mark told when it was last synced, of a replica that loses power
 //     before they are repaired, durably;
 //   - of an op that stands, on one replica, behind damage in a file without an index, another copy than a
-//     quorum leaves out: at its next start such a replica cannot tell where that op is;
+//     quorum leaves out: at its next start such a replica cannot tell where that op is. The same behind damage above
+//     the last checkpoint of the client table: at its next start such a replica ends its log there, and has what
+//     was behind only on record;
 //   - read errors of ops that pass, and syncs that lie about what was not damaged;
 //   - several groups in one process.
 package sim

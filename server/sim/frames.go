@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,9 +35,14 @@ func (n *node) damagedOps() (ops []uint64) {
 
 func (n *node) damagedAt(f *frameAt) bool { return !isFrame(f.bytes, n.seen.at(f.op).ID()) }
 
-// lostOps lists the ops up to last that the next start of n could not read from fs: those that are damaged and,
-// where no index tells where a frame begins, those behind them in their file.
-func (n *node) lostOps(fs *faultfs.FS, last uint64) (ops []uint64) {
+// span is a range of ops, both included; the zero span is none.
+type span struct{ first, last uint64 }
+
+func (s span) has(op uint64) bool { return op >= s.first && op <= s.last }
+
+// unreadable lists the ops up to last that the next start of n could not read from fs, were those of more damaged,
+// too: those that are damaged and, where no index tells where a frame begins, those behind them in their file.
+func (n *node) unreadable(fs *faultfs.FS, last uint64, more span) (ops []uint64) {
 	file, behind, told := "", false, uint64(0)
 	n.walk(fs, func(f *frameAt) bool {
 		if f.op > last {
@@ -45,7 +51,7 @@ func (n *node) lostOps(fs *faultfs.FS, last uint64) (ops []uint64) {
 		if f.name != file {
 			file, behind, told = f.name, false, toldBy(fs, f.name)
 		}
-		damaged := n.damagedAt(f)
+		damaged := more.has(f.op) || n.damagedAt(f)
 		behind = behind || damaged && f.op > told
 		if damaged || behind {
 			ops = append(ops, f.op)
@@ -55,28 +61,69 @@ func (n *node) lostOps(fs *faultfs.FS, last uint64) (ops []uint64) {
 	return ops
 }
 
+// lostOps lists the ops that n would not have any more after its next start, were those of more damaged, too:
+// those that it could not read, and those that it would cut, be they written or not. A process that runs cuts no
+// lower, for no checkpoint is above its commit.
+func (n *node) lostOps(more span) []uint64 {
+	lost := n.unreadable(n.fs, n.seen.written, more)
+	held := n.heldWithout(lost)
+	if held == n.seen.written {
+		return lost
+	}
+	behind, _ := slices.BinarySearch(lost, held+1)
+	lost = lost[:behind]
+	for op := max(held+1, n.seen.start); op <= n.seen.head(); op++ {
+		lost = append(lost, op)
+	}
+	return lost
+}
+
+// heldWithout is the op at which the log of n ends after a start that cannot read those listed. It ends below the
+// first of them above the last checkpoint of the client table, for without them no table can be told. It does not end
+// in one of them either, and may lose a checkpoint so; without any a log that has been trimmed is given up.
+func (n *node) heldWithout(lost []uint64) uint64 {
+	tables, held := n.tables(), n.seen.written
+	for {
+		told := uint64(0)
+		for _, op := range tables {
+			if op <= held {
+				told = max(told, op)
+			}
+		}
+		if told+1 < n.seen.start {
+			return n.seen.start - 1
+		}
+		i, _ := slices.BinarySearch(lost, told+1)
+		if i == len(lost) || lost[i] > held {
+			return held
+		}
+		for held = lost[i] - 1; held > 0 && i > 0 && lost[i-1] == held; i-- {
+			held--
+		}
+	}
+}
+
+// tables are the ops of the checkpoints of the client table that n has.
+func (n *node) tables() (ops []uint64) {
+	names, err := n.fs.List(logDir)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if op, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "table-"), ".tab"), 10, 64); err == nil && strings.HasSuffix(name, ".tab") {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
 // lastLost is the highest op that n may have acknowledged and its next start could not read from fs, or 0.
 func (n *node) lastLost(fs *faultfs.FS) uint64 {
-	lost := n.lostOps(fs, n.seen.durable)
+	lost := n.unreadable(fs, n.seen.durable, span{})
 	if len(lost) == 0 {
 		return 0
 	}
 	return lost[len(lost)-1]
-}
-
-// lostWith returns the last of the ops that the next start of n would lose with this one, were it damaged.
-func (n *node) lostWith(op uint64) (last uint64) {
-	file := n.find(op).name
-	if op <= toldBy(n.fs, file) {
-		return op
-	}
-	n.walk(n.fs, func(f *frameAt) bool {
-		if f.name == file {
-			last = f.op
-		}
-		return f.op <= op || f.name == file
-	})
-	return max(last, op)
 }
 
 // toldBy returns the last op of which the index of a segment tells where it stands; 0: there is none.

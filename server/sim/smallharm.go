@@ -46,7 +46,7 @@ func (x *nemesis) loseSegment() {
 	if !ok {
 		return
 	}
-	if !x.mayDamage(n, first, last) {
+	if !x.mayDamage(n, span{first, last}) {
 		return
 	}
 	n.end(killed)

@@ -13,9 +13,10 @@ import (
 //   - when a replica forgets what it acknowledged (by a lost directory, or by a power cut or a failed sync
 //     in a topic whose acknowledgements rest on writes), or is gone for good, at most f are impaired: have
 //     forgotten and not yet earned it back, or have damage that is not repaired yet;
-//   - of one op at most f copies are damaged or forgotten; and of one that is committed, or that somebody
+//   - of ops of one number at most f copies are damaged or forgotten; and of one that is committed, or that somebody
 //     else holds, an undamaged copy is left with a replica that remembers. Damaged is also what stands behind
-//     damage in a file without an index: nothing tells the next start where it is;
+//     damage in a file without an index: nothing tells the next start where it is; and what stands behind damage
+//     above the last checkpoint of the client table: the next start ends the log there;
 //   - a replica loses power together with damage only where its mark, as it was last synced, tells that it held what
 //     the next start cannot read: above that, damage passes for a torn tail. See mayLosePower.
 //
@@ -129,48 +130,50 @@ func (x *nemesis) mayLose(n *node) bool {
 	return impaired <= x.w.tolerated() && v.lacks(v.impaired) == ""
 }
 
-// mayDamage tells whether the copies that n has of the ops from first to last may be damaged.
-func (x *nemesis) mayDamage(n *node, first, last uint64) bool {
+// mayDamage tells whether the copies that n has of these ops may be damaged.
+func (x *nemesis) mayDamage(n *node, ops span) bool {
 	var lost [vsr.ReplicasMax][]uint64
 	for i, o := range x.w.nodes {
 		if o != n && o.rotted {
-			lost[i] = o.lostOps(o.fs, o.seen.written)
+			lost[i] = o.lostOps(span{})
 		}
 	}
-	for op := first; op <= last; op++ {
-		if h := n.seen.at(op); h == nil || !x.mayDamageOne(n, h.ID(), &lost) {
+	for _, op := range n.lostOps(ops) {
+		if !x.mayDamageOne(n, n.seen.at(op).ID(), &lost) {
 			return false
 		}
 	}
 	return true
 }
 
-// mayDamageOne tells it of one op; the others have lost those listed.
+// mayDamageOne tells it of one op; the others have lost those listed. Who has lost another op of this number counts,
+// too: nothing tells any more that it was another.
 func (x *nemesis) mayDamageOne(n *node, id vsr.ID, lost *[vsr.ReplicasMax][]uint64) bool {
 	harmed, held, good := 1, id.Op <= x.w.check.top(), false
 	for i, o := range x.w.nodes {
+		if o == n {
+			continue
+		}
+		held = held || o.seen.holds(id)
+		_, is := slices.BinarySearch(lost[i], id.Op)
 		switch {
-		case o == n:
-		case o.forgets(), o.lacks(id.Op):
+		case is, o.forgets(), o.lacks(id.Op):
 			harmed++
-		case o.seen.start > id.Op:
+		case o.seen.start > id.Op, o.seen.holds(id):
 			good = true
-		case o.seen.holds(id):
-			held = true
-			if _, is := slices.BinarySearch(lost[i], id.Op); is {
-				harmed++
-			} else {
-				good = true
-			}
 		}
 	}
 	return harmed <= x.w.tolerated() && (good || !held)
 }
 
-// lacks tells whether n may have held an op of this number and has lost it to damage.
+// lacks tells whether n may have held an op of this number and has lost it to damage. What has come again counts
+// once it is synced.
 func (n *node) lacks(op uint64) bool {
 	if !n.rotted {
 		return false
+	}
+	if op <= n.seen.kept && op > n.seen.durable {
+		return true
 	}
 	s, ok := n.w.statusOf(n.id)
 	return !ok || op > s.Head.Op && op <= s.Top

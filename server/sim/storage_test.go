@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"rejoin/server/journal/faultfs"
 	"rejoin/server/wire"
 )
 
@@ -81,5 +83,44 @@ run 100ms
 		if why := r.w.excuse(); why != "" {
 			t.Errorf("who has op 9 is back: %s", why)
 		}
+		r.rest()
 	})
+}
+
+// TestWhatAStartLoses: behind damage that no checkpoint of the client table has passed a start ends the log.
+func TestWhatAStartLoses(t *testing.T) {
+	for name, c := range map[string]struct {
+		start  uint64
+		tables []uint64
+		lost   []uint64
+		held   uint64
+	}{
+		"nothing":                      {start: 1, held: 20},
+		"no checkpoint":                {start: 1, lost: []uint64{9}, held: 8},
+		"from the first op on":         {start: 1, lost: []uint64{1, 2, 9}, held: 0},
+		"below the checkpoint":         {start: 1, tables: []uint64{4, 12}, lost: []uint64{9}, held: 20},
+		"above it":                     {start: 1, tables: []uint64{4, 12}, lost: []uint64{9, 15}, held: 14},
+		"across it":                    {start: 1, tables: []uint64{4, 12}, lost: []uint64{11, 12, 13}, held: 10},
+		"it is lost, and more below":   {start: 1, tables: []uint64{4, 12}, lost: []uint64{7, 11, 12, 13}, held: 6},
+		"it is lost, with the others":  {start: 1, tables: []uint64{4, 12}, lost: []uint64{3, 4, 5, 11, 12, 13}, held: 2},
+		"of an op that is not held":    {start: 1, tables: []uint64{4, 22}, lost: []uint64{7}, held: 6},
+		"trimmed":                      {start: 6, tables: []uint64{8}, lost: []uint64{12}, held: 11},
+		"trimmed up to the checkpoint": {start: 9, tables: []uint64{8}, lost: []uint64{12}, held: 11},
+		"trimmed, and it is lost":      {start: 6, tables: []uint64{8}, lost: []uint64{8, 9}, held: 5},
+	} {
+		n := &node{fs: faultfs.New(), seen: shadow{start: c.start, written: 20}}
+		for _, dir := range []string{"topics", "topics/t", logDir} {
+			if err := n.fs.Mkdir(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, op := range c.tables {
+			if _, err := n.fs.Create(fmt.Sprintf("%s/table-%020d.tab", logDir, op)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if held := n.heldWithout(c.lost); held != c.held {
+			t.Errorf("%s: the log ends at op %d, want %d", name, held, c.held)
+		}
+	}
 }

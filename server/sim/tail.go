@@ -51,7 +51,7 @@ func (x *nemesis) loseTailOf(n *node, lead int, rng stream) bool {
 		return false
 	}
 	f := n.find(op)
-	if f.bytes == nil || !x.mayDamage(n, op, n.lostWith(op)) {
+	if f.bytes == nil || !x.mayDamage(n, span{op, op}) {
 		return false
 	}
 	n.rotted = true
