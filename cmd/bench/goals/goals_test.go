@@ -111,6 +111,16 @@ func TestWorstAndDoubts(t *testing.T) {
 	}
 }
 
+// TestSilenceAfterABackup: a silence that begins after the next acknowledgement, which is there a few milliseconds after the kill of a backup, counts.
+func TestSilenceAfterABackup(t *testing.T) {
+	s := Sample{Series: SeriesBackup, Summary: results.Summary{Verdict: results.Pass, Kills: []results.KillSummary{
+		{Role: results.RoleBackup, AtMs: 3000, FirstAckMs: new(3.0), GapWithoutAckMs: 12, GapAtMs: new(2998.0)},
+		{Role: results.RoleBackup, AtMs: 8000, FirstAckMs: new(3.0), GapWithoutAckMs: 2000, GapAtMs: new(8005.0)}}}}
+	if o := Judge(rowNamed(t, "kill of a backup"), []Sample{s}); o.Value == nil || *o.Value != 2000 || o.N != 2 || o.Status != BelowFloor {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestRowsAreWhole: each row is measured by a series that exists or says why not, and its goal is no worse than its floor.
 func TestRowsAreWhole(t *testing.T) {
 	series := map[string]bool{}
