@@ -41,6 +41,7 @@ type Verifier struct {
 	index   *ledgerIndex // of all partitions
 	logs    []*logVerifier
 	reports []*ReplicaReport // of all readings
+	named   []string         // replicas of all sources
 }
 
 // logVerifier is the verifier of one log, that of a partition.
@@ -79,6 +80,9 @@ func NewVerifier(options VerifyOptions) (*Verifier, error) {
 // report of Finish; the harness may stop other replicas around the call. The returned report is
 // whole only after Finish.
 func (v *Verifier) Read(ctx context.Context, source Source, replica string) *ReplicaReport {
+	for _, name := range source.Replicas() {
+		v.named = addUnique(v.named, name)
+	}
 	var parts []*ReplicaReport
 	for p, log := range v.logs {
 		parts = append(parts, log.read(ctx, partitionOf(source, p, len(v.logs)), replica))
@@ -100,11 +104,18 @@ func (v *logVerifier) read(ctx context.Context, source Source, replica string) *
 }
 
 // Finish compares the replicas with each other and judges.
-func (v *Verifier) Finish() *Report {
-	report := &Report{TrimmedAllowed: v.options.AllowTrimmed, AckedBatches: v.index.acked, UnknownBatches: v.index.unknown, FailedBatches: v.index.failed,
+func (v *Verifier) Finish() *Report { return v.finish("") }
+
+// FinishEarly judges what was read where the other readings could not be made: why says so. What is broken there is broken, and finding nothing
+// proves nothing.
+func (v *Verifier) FinishEarly(why string) *Report { return v.finish(why) }
+
+func (v *Verifier) finish(cutShort string) *Report {
+	report := &Report{CutShort: cutShort, UnreadReplicas: v.unread(), TrimmedAllowed: v.options.AllowTrimmed,
+		AckedBatches: v.index.acked, UnknownBatches: v.index.unknown, FailedBatches: v.index.failed,
 		DivergedReplicas: []string{}, BehindReplicas: []string{}, UnreadableReplicas: []string{}, Reasons: []string{}, Replicas: v.reports}
 	for _, log := range v.logs {
-		log.missing(report)
+		log.missing(report, len(report.UnreadReplicas) == 0)
 		log.compare(report)
 	}
 	for n, r := range v.reports {
@@ -123,14 +134,25 @@ func (v *Verifier) Finish() *Report {
 	return report
 }
 
-// missing sorts out, for each acknowledged batch and each replica without it, what that means.
-func (v *logVerifier) missing(report *Report) {
+// unread are the replicas that are there and were never read.
+func (v *Verifier) unread() []string {
+	names := []string{}
+	for _, name := range v.named {
+		if !slices.ContainsFunc(v.reports, func(r *ReplicaReport) bool { return r.Replica == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// missing sorts out, for each acknowledged batch and each replica without it, what that means. every says that no replica was left out.
+func (v *logVerifier) missing(report *Report, every bool) {
 	for producer, p := range v.index.producers {
 		for sequence, outcome := range p.outcomes {
 			id := batchID{producer, uint64(sequence)}
 			switch outcome {
 			case OutcomeOK:
-				if v.missingAnywhere(id, p.offsets[sequence]) {
+				if v.missingAnywhere(id, p.offsets[sequence], every) {
 					report.LostBatches++
 				}
 			case OutcomeUnknown:
@@ -149,9 +171,9 @@ func (v *logVerifier) missing(report *Report) {
 
 // missingAnywhere books an acknowledged batch on each replica that lacks it and reports whether it
 // is lost: missing where its offset was read, or on every replica although all were read.
-func (v *logVerifier) missingAnywhere(id batchID, offset uint64) bool {
+func (v *logVerifier) missingAnywhere(id batchID, offset uint64, every bool) bool {
 	held := slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) })
-	allRead := !slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.report.Unreadable != "" })
+	allRead := every && !slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.report.Unreadable != "" })
 	furthest := uint64(0)
 	for _, r := range v.readers {
 		furthest = max(furthest, r.next)

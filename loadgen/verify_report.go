@@ -101,6 +101,10 @@ type Report struct {
 	Verdict VerifyVerdict `json:"verdict"`
 	Reasons []string      `json:"reasons"` // in words, why it is not a pass
 
+	// CutShort says why not every reading was made; empty if all were. UnreadReplicas were not read even once.
+	CutShort       string   `json:"cut_short,omitempty"`
+	UnreadReplicas []string `json:"unread_replicas"`
+
 	// TrimmedAllowed says that retention was on: each replica was verified from its earliest offset.
 	TrimmedAllowed bool `json:"trimmed_allowed"`
 
@@ -192,6 +196,12 @@ func (r *Report) doubts(o VerifyOptions, torn []int) []string {
 	}
 	if len(r.Replicas) == 0 {
 		doubt("no replica was read")
+	}
+	if r.CutShort != "" {
+		doubt("not every reading was made: %s", r.CutShort)
+	}
+	for _, name := range r.UnreadReplicas {
+		doubt("%s was not read", name)
 	}
 	for _, replica := range r.Replicas {
 		if replica.Unreadable != "" {

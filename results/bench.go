@@ -94,9 +94,13 @@ func (l *benchLine) perMessage(total *int64, messages int64, unit string) *bench
 
 func writeBenchRun(w io.Writer, r Run, s Summary) {
 	l := newBenchLine("Run", s.AckedBatches)
+	var lost *int64
+	if s.Verified() || s.LostBatches > 0 {
+		lost = &s.LostBatches
+	}
 	fmt.Fprintf(&l.b, " %.2f batches/s", s.BatchesPerS)
 	l.count(s.AckedBatches, "acked-batches").count(s.UnknownBatches, "unknown-batches").count(s.FailedBatches, "failed-batches").
-		count(s.LostBatches, "lost-batches").count(s.ViewChanges, "viewchanges").maybe(s.Generator.LateP99Ns, "late-p99-ns")
+		maybe(lost, "lost-batches").count(s.ViewChanges, "viewchanges").maybe(s.Generator.LateP99Ns, "late-p99-ns")
 	var rss *int64
 	for _, r := range s.Replicas {
 		if r.RssAnonMaxBytes != nil && (rss == nil || *r.RssAnonMaxBytes > *rss) {

@@ -24,6 +24,9 @@ func TestWriteBench(t *testing.T) {
 			t.Errorf("bench.txt lacks %q", want)
 		}
 	}
+	if strings.Contains(text, "0 lost-batches") {
+		t.Error("nothing was verified and 0 batches are lost")
+	}
 	if strings.Contains(text, "phase=outage") {
 		t.Error("a phase without samples has a line")
 	}
@@ -31,6 +34,21 @@ func TestWriteBench(t *testing.T) {
 	for l := range strings.Lines(text) {
 		if l = strings.TrimSuffix(l, "\n"); strings.HasPrefix(l, "Benchmark") && !line.MatchString(l) {
 			t.Errorf("not a benchmark line: %q", l)
+		}
+	}
+}
+
+// TestBenchOfLosses: 0 lost batches is a figure of a whole verification, any other of every one.
+func TestBenchOfLosses(t *testing.T) {
+	for _, c := range []struct {
+		lost  int64
+		whole bool
+		want  string
+	}{{0, true, " 0 lost-batches"}, {0, false, ""}, {2, false, " 2 lost-batches"}} {
+		var b strings.Builder
+		writeBenchRun(&b, Run{}, Summary{AckedBatches: 1, LostBatches: c.lost, VerificationWhole: &c.whole})
+		if got := strings.Contains(b.String(), "lost-batches"); got != (c.want != "") || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%+v: %s", c, b.String())
 		}
 	}
 }

@@ -67,6 +67,17 @@ type Summary struct {
 	Cost Cost `json:"cost"`
 
 	Verification []VerifyRound `json:"verification"`
+	// VerificationWhole says that every reading was made which the run was to make. Without them what was found counts, and what was not found
+	// proves nothing. Null in files of older builds; ask Verified.
+	VerificationWhole *bool `json:"verification_whole"`
+}
+
+// Verified says whether counts of 0 of what the verifier looks for, such as LostBatches, mean that there was none.
+func (s Summary) Verified() bool {
+	if s.VerificationWhole == nil {
+		return len(s.Verification) > 0
+	}
+	return *s.VerificationWhole
 }
 
 // Overall is the key beside the phases in LatencyNs.

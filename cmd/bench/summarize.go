@@ -218,6 +218,7 @@ func (r *session) describeReplicas(s *results.Summary, timeline results.Timeline
 
 func (r *session) addVerification(s *results.Summary) {
 	s.Verification = r.verification()
+	s.VerificationWhole = new(r.verified != nil && r.verified.CutShort == "")
 	if r.verified == nil {
 		return
 	}

@@ -12,12 +12,23 @@ import (
 	"rejoin/results"
 )
 
+// verifiedText says where counts of what the verifier found may be too low.
+func verifiedText(s results.Summary) string {
+	switch {
+	case s.Verified():
+		return ""
+	case len(s.Verification) == 0:
+		return " (not verified)"
+	}
+	return " (in what was read; not every reading was made)"
+}
+
 // tell prints the outcome for a person.
 func (r *session) tell(s results.Summary) {
 	p := r.say
 	p.line("")
-	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d", s.OfferedBatches, s.AckedBatches,
-		s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches)
+	p.line("offered %d batches, acknowledged %d, unknown %d, failed %d; lost %d, duplicated %d, reordered %d%s", s.OfferedBatches, s.AckedBatches,
+		s.UnknownBatches, s.FailedBatches, s.LostBatches, s.DuplicatedBatches, s.ReorderedBatches, verifiedText(s))
 	p.line("in all, on every node: %s, %s", counted(s.ViewChanges, "view change"), movedText(s, s.Repairs, s.Transfers, apartText(s, repairsOf), apartText(s, transfersOf)))
 	for _, sentence := range latencyTexts(s) {
 		p.line("%s", sentence)

@@ -20,7 +20,7 @@ type verifyTime struct {
 // ackedShareOfOfferMin is the least part of the offered batches that must be acknowledged for a verification to prove anything.
 const ackedShareOfOfferMin = 0.01
 
-// verify reads every replica in every round and holds it against the ledgers.
+// verify reads every replica in every round and holds it against the ledgers. What was read is judged also where the rounds end early.
 func (r *session) verify(ctx context.Context) error {
 	if !r.loaded {
 		return nil
@@ -38,18 +38,28 @@ func (r *session) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	for _, round := range rounds {
-		if err := r.verifyRound(ctx, verifier, round); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
+	r.ackedEnds = verifier.AckedEnds()
+	switch err = r.verifyRounds(ctx, verifier, rounds); {
+	case err != nil:
+		r.verified = verifier.FinishEarly(err.Error())
+	case ctx.Err() != nil:
+		r.verified = verifier.FinishEarly("the run was interrupted")
+	default:
+		r.verified = verifier.Finish()
 	}
-	r.verified, r.ackedEnds = verifier.Finish(), verifier.AckedEnds()
 	r.filesReached = verifier.Reached(func(n int) bool { return r.verifyTimes[n].name == roundOffline })
 	for _, sentence := range append(trimmedTexts(r.verified), givenUpTexts(r.verified)...) {
 		r.note("%s", sentence)
+	}
+	return err
+}
+
+// verifyRounds makes the rounds one after another.
+func (r *session) verifyRounds(ctx context.Context, verifier *loadgen.Verifier, rounds []verifyRound) error {
+	for _, round := range rounds {
+		if err := r.verifyRound(ctx, verifier, round); err != nil || ctx.Err() != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -151,21 +161,23 @@ func (r *session) verification() []results.VerifyRound {
 	return list
 }
 
-// judgeOffline judges the readings of files among all readings.
+// judgeOffline judges the readings of files among all readings. Files that were not read may hold what the others lack.
 func (r *session) judgeOffline() {
 	offline := func(t verifyTime) bool { return t.name == roundOffline }
-	if r.verified != nil && slices.ContainsFunc(r.verifyTimes, offline) {
+	if r.verified != nil && r.verified.CutShort == "" && slices.ContainsFunc(r.verifyTimes, offline) {
 		judgeFiles(&r.judge, r.filesReached, r.ackedEnds)
 	}
 }
 
-// judgeVerification turns a report into reasons. That a node which somebody took away cannot be read, or ends early, is none; what is wrong in
-// what it holds is one.
+// judgeVerification turns a report into reasons. One that was cut short makes no pass, which is a reason by itself. That a node which somebody
+// took away cannot be read, or ends early, is none; what is wrong in what it holds is one.
 func judgeVerification(j *results.Judge, report *loadgen.Report, gone map[string]bool) {
 	if report == nil {
 		return
 	}
-	j.Verified()
+	if report.CutShort == "" {
+		j.Verified()
+	}
 	for _, kind := range loadgen.Kinds() {
 		if n := report.Count(kind); n > 0 {
 			j.Loss("%d %s%s", n, kind, firstExample(report, kind))
@@ -184,7 +196,7 @@ func judgeVerification(j *results.Judge, report *loadgen.Report, gone map[string
 			j.Invalid("%s begins at offset %d: %d acknowledged batches were trimmed before they were verified", replica.Replica, replica.EarliestOffset, replica.TrimmedBatches)
 		}
 	}
-	if report.Verdict == loadgen.VerifyInconclusive && !explained {
+	if report.Verdict == loadgen.VerifyInconclusive && !explained && report.CutShort == "" {
 		for _, reason := range report.Reasons {
 			j.Invalid("verification proves nothing: %s", reason)
 		}
