@@ -75,21 +75,52 @@ func TestDeviceBytes(t *testing.T) {
 	}
 }
 
-// TestNearOne: within 15 % of 1 ten pairs whose interval holds the edge are enough; fewer, or an interval beyond it, are not.
+// TestNearOne: within 15 % of 1 ten pairs are enough whose interval reaches the edge with its better end; fewer, or an interval beyond it, are not.
 func TestNearOne(t *testing.T) {
-	row := Row{Goal: 1.15, Floor: 1.6, LowerIsBetter: true}
+	low := Row{Goal: 1.15, Floor: 1.6, Ratio: true, LowerIsBetter: true}
+	high := Row{Goal: 0.90, Floor: 0.60, Ratio: true}
 	for _, test := range []struct {
-		lo, hi float64
-		n      int
-		status Status
-	}{{1.1, 1.3, 10, Met}, {1.1, 1.3, 9, FloorHeld}, {1.16, 1.3, 10, FloorHeld}} {
-		if got := row.status(1.2, &test.lo, &test.hi, test.n); got != test.status {
+		row           Row
+		value, lo, hi float64
+		n             int
+		status        Status
+	}{
+		{low, 1.2, 1.1, 1.3, 10, Met},
+		{low, 1.2, 1.1, 1.3, 9, FloorHeld},
+		{low, 1.2, 1.16, 1.3, 10, FloorHeld},
+		{low, 1.7, 1.1, 2.3, 10, BelowFloor},
+		{high, 0.88, 0.872, 0.888, 10, Met}, // all of it is better than the edge, 0.8696
+		{high, 0.82, 0.70, 0.95, 10, Met},
+		{high, 0.82, 0.70, 0.86, 10, FloorHeld},
+		{high, 0.55, 0.40, 0.95, 10, BelowFloor},
+		{Row{Goal: 1.15, Floor: 1.6, Unit: "ms", LowerIsBetter: true}, 1.2, 1.1, 1.3, 10, FloorHeld},
+		{Row{Goal: 1.3, Floor: 2.5, Ratio: true, LowerIsBetter: true}, 1.4, 1.1, 1.5, 10, FloorHeld}, // a goal far from 1
+	} {
+		if got := test.row.status(test.value, &test.lo, &test.hi, test.n); got != test.status {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}
-	far := Row{Goal: 1.3, Floor: 2.5, LowerIsBetter: true}
-	if got := far.status(1.4, new(1.1), new(1.5), 10); got != FloorHeld {
-		t.Errorf("a goal far from 1: %s", got)
+}
+
+// TestNearOneHasAnOrder: with everything better by the same factor, the status is never worse.
+func TestNearOneHasAnOrder(t *testing.T) {
+	rank := map[Status]int{BelowFloor: 0, FloorHeld: 1, Met: 2}
+	for _, row := range []Row{{Goal: 0.90, Floor: 0.60, Ratio: true}, {Goal: 1.15, Floor: 1.6, Ratio: true, LowerIsBetter: true}} {
+		before := 0
+		for step := range 200 {
+			value := 0.4 + float64(step)*0.01
+			if row.LowerIsBetter {
+				value = 2.4 - float64(step)*0.01
+			}
+			status := row.status(value, new(value*0.99), new(value*1.01), nearPairs)
+			if rank[status] < before {
+				t.Fatalf("%+v: %v is %s and a worse one was better", row, value, status)
+			}
+			before = rank[status]
+		}
+		if before != rank[Met] {
+			t.Errorf("%+v is never met", row)
+		}
 	}
 }
 
@@ -130,6 +161,9 @@ func TestRowsAreWhole(t *testing.T) {
 	for _, r := range Rows() {
 		if (r.Series == "") == (r.Missing == "") || r.Series != "" && (!series[r.Series] || r.Values == nil) {
 			t.Errorf("%s: series %q, missing %q", r.Figure, r.Series, r.Missing)
+		}
+		if r.Ratio && r.Unit != "" || !r.Ratio && strings.HasSuffix(r.Figure, "to the shape") {
+			t.Errorf("%s: ratio %v with unit %q", r.Figure, r.Ratio, r.Unit)
 		}
 		if r.LowerIsBetter && r.Goal > r.Floor || !r.LowerIsBetter && r.Goal < r.Floor {
 			t.Errorf("%s: goal %v, floor %v", r.Figure, r.Goal, r.Floor)

@@ -25,7 +25,7 @@ const (
 type Outcome struct {
 	Figure string `json:"figure"`
 	Series string `json:"series,omitempty"`
-	Unit   string `json:"unit,omitempty"` // "": a ratio
+	Unit   string `json:"unit,omitempty"` // "": a count or a quotient
 	Better string `json:"better"`         // lower or higher
 
 	Floor float64 `json:"floor"`
@@ -90,8 +90,9 @@ func (r Row) worst(values []float64) float64 {
 	return slices.Min(values)
 }
 
-// nearOne is how close to 1 a goal must be for its interval to count, and nearPairs how many pairs that takes: nothing below 15 % can be
-// claimed on a machine that drifts as much.
+// nearOne is how close to 1 the goal of a ratio must be for its interval to count, and nearPairs how many pairs that takes: nothing below 15 % can
+// be claimed on a machine that drifts as much. The better end of the interval has then to reach that edge, so that a better figure is never judged
+// worse, and the median the floor.
 const (
 	nearOne   = 0.15
 	nearPairs = 10
@@ -105,13 +106,13 @@ func (r Row) status(value float64, lo, hi *float64, n int) Status {
 		}
 		return v >= want
 	}
-	near := r.Unit == "" && math.Abs(r.Goal-1) <= nearOne+1e-9 && n >= nearPairs && lo != nil && hi != nil
-	edge := 1 + nearOne
+	edge, better := 1+nearOne, lo
 	if !r.LowerIsBetter {
-		edge = 1 / edge
+		edge, better = 1/edge, hi
 	}
+	near := r.Ratio && math.Abs(r.Goal-1) <= nearOne+1e-9 && n >= nearPairs && better != nil && reaches(*better, edge)
 	switch {
-	case reaches(value, r.Goal), near && *lo <= edge && edge <= *hi:
+	case reaches(value, r.Goal), near && reaches(value, r.Floor):
 		return Met
 	case reaches(value, r.Floor):
 		return FloorHeld

@@ -6,7 +6,9 @@ import "rejoin/results"
 type Row struct {
 	Figure string
 	Series string // "": it is not measured here, and Missing says why
-	Unit   string // "" for a ratio
+	Unit   string // "" for a count or a quotient
+	// Ratio says that it is one to what ran next to it, whose goal may be as near to 1 as the machine drifts.
+	Ratio bool
 	// Floor and Goal: a figure worse than Floor is a defect. LowerIsBetter says which side is worse.
 	Floor, Goal   float64
 	LowerIsBetter bool
@@ -30,17 +32,17 @@ func Rows() []Row {
 	rate := func(s Sample) []float64 { return ratio(s.Summary.BatchesPerS, shapeOf(s, rateOf)) }
 	const ready = "only runs whose nodes made no zeros meanwhile count"
 	rows := []Row{
-		{Figure: "saturated batches/s to the shape, burst of 3 s", Series: SeriesBurst, Floor: 0.60, Goal: 0.90, Values: whenReady(rate), Note: ready},
-		{Figure: "saturated batches/s to the shape, sustained 30 s", Series: SeriesSustained, Floor: 0.55, Goal: 0.80, Values: rate},
-		{Figure: "saturated batches/s to hashicorp/raft with raft-wal", Floor: 2, Goal: 3, Missing: wantsRaft},
+		{Figure: "saturated batches/s to the shape, burst of 3 s", Series: SeriesBurst, Ratio: true, Floor: 0.60, Goal: 0.90, Values: whenReady(rate), Note: ready},
+		{Figure: "saturated batches/s to the shape, sustained 30 s", Series: SeriesSustained, Ratio: true, Floor: 0.55, Goal: 0.80, Values: rate},
+		{Figure: "saturated batches/s to hashicorp/raft with raft-wal", Ratio: true, Floor: 2, Goal: 3, Missing: wantsRaft},
 	}
 	rows = append(rows, costRows()...)
 	rows = append(rows, steadyRows()...)
 	rows = append(rows, bandwidthRows()...)
 	rows = append(rows,
-		Row{Figure: "total throughput, 16 partitions to 1, 192 producers each", Series: SeriesMany, Floor: 0.8, Goal: 0.95, Values: against},
-		Row{Figure: "the same with 12 producers in all", Series: SeriesFew, Floor: 0.5, Goal: 0.7, Values: against},
-		Row{Figure: "p50 at 30,000 msg/s with a 20 GiB log to an empty one, one node", Series: SeriesLog, Floor: 1.2, Goal: 1.05, LowerIsBetter: true, Values: largeToEmpty,
+		Row{Figure: "total throughput, 16 partitions to 1, 192 producers each", Series: SeriesMany, Ratio: true, Floor: 0.8, Goal: 0.95, Values: against},
+		Row{Figure: "the same with 12 producers in all", Series: SeriesFew, Ratio: true, Floor: 0.5, Goal: 0.7, Values: against},
+		Row{Figure: "p50 at 30,000 msg/s with a 20 GiB log to an empty one, one node", Series: SeriesLog, Ratio: true, Floor: 1.2, Goal: 1.05, LowerIsBetter: true, Values: largeToEmpty,
 			Says: lengthText, Note: needsRoom},
 	)
 	rows = append(rows, recoveryRows()...)
@@ -52,11 +54,11 @@ func costRows() []Row {
 		return whenReady(func(s Sample) []float64 { return ratio(cpuOf(s, role), shapeOf(s, of)) })
 	}
 	return []Row{
-		{Figure: "CPU per batch at saturation, primary, to the shape", Series: SeriesBurst, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
+		{Figure: "CPU per batch at saturation, primary, to the shape", Series: SeriesBurst, Ratio: true, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
 			Values: cost(results.RolePrimary, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch })},
-		{Figure: "CPU per batch at saturation, backup, to the shape", Series: SeriesBurst, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
+		{Figure: "CPU per batch at saturation, backup, to the shape", Series: SeriesBurst, Ratio: true, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
 			Values: cost(results.RoleBackup, backupCPU)},
-		{Figure: "CPU per batch at saturation, generator, to the shape", Series: SeriesBurst, Floor: 1.5, Goal: 1.25, LowerIsBetter: true,
+		{Figure: "CPU per batch at saturation, generator, to the shape", Series: SeriesBurst, Ratio: true, Floor: 1.5, Goal: 1.25, LowerIsBetter: true,
 			Values: cost(results.SourceGenerator, func(l results.ShapeLimit) float64 { return l.ProducersCPUNsPerBatch })},
 		{Figure: "allocations per batch, primary", Series: SeriesBurst, Floor: 8, Goal: 4, LowerIsBetter: true, Values: allocations(results.RolePrimary),
 			Note: "all of the process, telling its metrics included"},
@@ -75,11 +77,11 @@ func steadyRows() []Row {
 		}
 	}
 	return []Row{
-		{Figure: "p50 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Floor: 1.5, Goal: 1.15, LowerIsBetter: true,
+		{Figure: "p50 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Ratio: true, Floor: 1.5, Goal: 1.15, LowerIsBetter: true,
 			Values: quantile(func(q results.Quantiles) *int64 { return q.P50 })},
-		{Figure: "p99 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Floor: 2.5, Goal: 1.3, LowerIsBetter: true,
+		{Figure: "p99 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Ratio: true, Floor: 2.5, Goal: 1.3, LowerIsBetter: true,
 			Values: quantile(func(q results.Quantiles) *int64 { return q.P99 })},
-		{Figure: "CPU per batch at 30,000 msg/s, all three nodes, to the shape", Series: SeriesSteady, Floor: 1.6, Goal: 1.2, LowerIsBetter: true,
+		{Figure: "CPU per batch at 30,000 msg/s, all three nodes, to the shape", Series: SeriesSteady, Ratio: true, Floor: 1.6, Goal: 1.2, LowerIsBetter: true,
 			Values: func(s Sample) []float64 {
 				return ratio(cpuOf(s, results.RolePrimary)+2*cpuOf(s, results.RoleBackup), shapeOf(s, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch + 2*backupCPU(l) }))
 			}},
@@ -90,10 +92,10 @@ func steadyRows() []Row {
 
 func bandwidthRows() []Row {
 	return []Row{
-		{Figure: "catch-up bandwidth under load, to the least of disk read, disk write and loopback", Series: SeriesReturn, Floor: 0.3, Goal: 0.6, Values: catchUp},
+		{Figure: "catch-up bandwidth under load, to the least of disk read, disk write and loopback", Series: SeriesReturn, Ratio: true, Floor: 0.3, Goal: 0.6, Values: catchUp},
 		{Figure: "boot of one node with a 20 GiB log, clean and after SIGKILL, the longer", Series: SeriesLog, Unit: "s", Floor: 5, Goal: 2, LowerIsBetter: true, Worst: true,
 			Values: boots, Says: lengthText, Note: needsRoom},
-		{Figure: "verification and reading back, per replica, to loopback sendfile", Series: SeriesBurst, Floor: 0.35, Goal: 0.7, Values: readBack},
+		{Figure: "verification and reading back, per replica, to loopback sendfile", Series: SeriesBurst, Ratio: true, Floor: 0.35, Goal: 0.7, Values: readBack},
 	}
 }
 
@@ -141,14 +143,14 @@ func generatorRows() []Row {
 		if s.Summary.OfferedBatches == 0 {
 			return nil
 		}
-		return []float64{float64(s.Summary.AckedBatches) / float64(s.Summary.OfferedBatches)}
+		return []float64{100 * float64(s.Summary.AckedBatches) / float64(s.Summary.OfferedBatches)}
 	}
 	return []Row{
 		{Figure: "generator at 300 batches/s, late p50", Series: SeriesSteady, Unit: "ms", Floor: 0.2, Goal: 0.1, LowerIsBetter: true, Values: late(func(l results.LatenessProof) *int64 { return l.P50Ns })},
 		{Figure: "generator at 300 batches/s, late p99", Series: SeriesSteady, Unit: "ms", Floor: 0.5, Goal: 0.25, LowerIsBetter: true, Values: late(func(l results.LatenessProof) *int64 { return l.P99Ns })},
 		{Figure: "generator at 300 batches/s, late p99.9", Series: SeriesSteady, Unit: "ms", Floor: 3, Goal: 2, LowerIsBetter: true, Values: late(func(l results.LatenessProof) *int64 { return l.P999Ns })},
 		{Figure: "generator at 300 batches/s, CPU a batch", Series: SeriesSteady, Unit: "µs", Floor: 200, Goal: 200, LowerIsBetter: true, Values: cpu},
-		{Figure: "generator at 30,000 single requests/s, share acknowledged", Series: SeriesSingles, Floor: 1, Goal: 1, Values: sent},
+		{Figure: "generator at 30,000 single requests/s, share acknowledged", Series: SeriesSingles, Unit: "%", Floor: 100, Goal: 100, Values: sent},
 		{Figure: "generator at 30,000 single requests/s, CPU a request", Series: SeriesSingles, Unit: "µs", Floor: 40, Goal: 25, LowerIsBetter: true, Values: cpu},
 	}
 }

@@ -54,6 +54,8 @@ func (o Outcome) text(v *float64) string {
 		return "–"
 	case o.Unit == "":
 		return fmt.Sprintf("%.2f", *v)
+	case o.Unit == "%": // nearly all is not all
+		return fmt.Sprintf("%.6g %%", *v)
 	}
 	return fmt.Sprintf("%.4g %s", *v, o.Unit)
 }
