@@ -237,6 +237,27 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestCPUOfAllNodes: a role of either side of which nothing is known makes no sum.
+func TestCPUOfAllNodes(t *testing.T) {
+	row := rowNamed(t, "CPU per batch at 30,000")
+	for _, test := range []struct {
+		primary, backup, shapeBackup *float64
+		want                         *float64
+	}{
+		{new(150.0), new(100.0), new(75.0), new(1.4)},
+		{nil, new(100.0), new(75.0), nil},
+		{new(150.0), nil, new(75.0), nil},
+		{new(150.0), new(100.0), nil, nil},
+	} {
+		s := sample(1, 1, 1)
+		s.Shape.BackupCPUNsPerBatch = test.shapeBackup
+		s.Summary.Cost.Roles[0].CPUNsPerBatch, s.Summary.Cost.Roles[1].CPUNsPerBatch = test.primary, test.backup
+		if o := Judge(row, []Sample{s}); (o.Value == nil) != (test.want == nil) || test.want != nil && *o.Value != *test.want {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
 // TestFolder: samples come back in order, and are forgotten by series.
 func TestFolder(t *testing.T) {
 	f := Folder{t.TempDir()}

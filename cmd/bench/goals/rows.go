@@ -55,7 +55,7 @@ func costRows() []Row {
 	}
 	return []Row{
 		{Figure: "CPU per batch at saturation, primary, to the shape", Series: SeriesBurst, Ratio: true, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
-			Values: cost(results.RolePrimary, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch })},
+			Values: cost(results.RolePrimary, primaryCPU)},
 		{Figure: "CPU per batch at saturation, backup, to the shape", Series: SeriesBurst, Ratio: true, Floor: 1.6, Goal: 1.15, LowerIsBetter: true,
 			Values: cost(results.RoleBackup, backupCPU)},
 		{Figure: "CPU per batch at saturation, generator, to the shape", Series: SeriesBurst, Ratio: true, Floor: 1.5, Goal: 1.25, LowerIsBetter: true,
@@ -82,9 +82,7 @@ func steadyRows() []Row {
 		{Figure: "p99 at 30,000 msg/s open loop, to the shape", Series: SeriesSteady, Ratio: true, Floor: 2.5, Goal: 1.3, LowerIsBetter: true,
 			Values: quantile(func(q results.Quantiles) *int64 { return q.P99 })},
 		{Figure: "CPU per batch at 30,000 msg/s, all three nodes, to the shape", Series: SeriesSteady, Ratio: true, Floor: 1.6, Goal: 1.2, LowerIsBetter: true,
-			Values: func(s Sample) []float64 {
-				return ratio(cpuOf(s, results.RolePrimary)+2*cpuOf(s, results.RoleBackup), shapeOf(s, func(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch + 2*backupCPU(l) }))
-			}},
+			Values: nodesCPU},
 		{Figure: "device bytes to 3 x payload bytes, without zero-filling", Series: SeriesSteady, Floor: 2.2, Goal: 1.7, LowerIsBetter: true, Values: deviceBytes, Says: deviceUnknown,
 			Note: "whatever the machine wrote to the device meanwhile is in it"},
 	}

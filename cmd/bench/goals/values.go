@@ -28,11 +28,22 @@ func against(s Sample) []float64 {
 
 func rateOf(l results.ShapeLimit) float64 { return l.BatchesPerS }
 
+func primaryCPU(l results.ShapeLimit) float64 { return l.PrimaryCPUNsPerBatch }
+
 func backupCPU(l results.ShapeLimit) float64 {
 	if l.BackupCPUNsPerBatch == nil {
 		return 0
 	}
 	return *l.BackupCPUNsPerBatch
+}
+
+// nodesCPU is the CPU time of a batch on a primary and two backups, to that of the shape; none unless each of the four is known.
+func nodesCPU(s Sample) []float64 {
+	primary, backup, shapePrimary, shapeBackup := cpuOf(s, results.RolePrimary), cpuOf(s, results.RoleBackup), shapeOf(s, primaryCPU), shapeOf(s, backupCPU)
+	if min(primary, backup, shapePrimary, shapeBackup) <= 0 {
+		return nil
+	}
+	return ratio(primary+2*backup, shapePrimary+2*shapeBackup)
 }
 
 // cpuOf is the CPU time of a batch in a role, ns; 0 if it is not known.
