@@ -126,7 +126,7 @@ func TestNearOneHasAnOrder(t *testing.T) {
 
 // TestWorstAndDoubts: the longest of all kills counts where the row says so, and runs that did not pass are named.
 func TestWorstAndDoubts(t *testing.T) {
-	s := Sample{Series: SeriesPrimary, Summary: results.Summary{Verdict: results.Invalid, Reasons: []string{"late"},
+	s := Sample{Series: SeriesPrimary, Summary: results.Summary{Verdict: results.Fail, Reasons: []string{"late"},
 		Kills: []results.KillSummary{{FirstAckMs: new(300.0)}, {FirstAckMs: new(1500.0)}, {FirstAckMs: nil}, {FirstAckMs: new(200.0)}}}}
 	o := Judge(rowNamed(t, "kill of the primary to the first acknowledgement, longest"), []Sample{s})
 	if o.Status != FloorHeld || *o.Value != 1500 || o.N != 3 || !strings.Contains(o.Why, "1 of 1 runs did not pass: late") {
@@ -136,8 +136,33 @@ func TestWorstAndDoubts(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	beside := Sample{Series: SeriesMany, Summary: results.Summary{Verdict: results.Pass, BatchesPerS: 900},
-		Against: &results.Summary{Verdict: results.Invalid, Reasons: []string{"strangers"}, BatchesPerS: 1000}}
+		Against: &results.Summary{Verdict: results.Fail, Reasons: []string{"strangers"}, BatchesPerS: 1000}}
 	if o := Judge(rowNamed(t, "total throughput, 16 partitions to 1"), []Sample{beside}); *o.Value != 0.9 || !strings.Contains(o.Why, "1 of 2 runs did not pass: strangers") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestInvalidSamples: a run that proves nothing gives no value, on either side of a comparison, and the row says so.
+func TestInvalidSamples(t *testing.T) {
+	row := rowNamed(t, "saturated batches/s to the shape, sustained")
+	good, bad := sample(1, 900, 1000), sample(2, 100, 1000)
+	bad.Summary.Verdict, bad.Summary.Reasons = results.Invalid, []string{"the disk was full"}
+	if o := Judge(row, []Sample{good, bad}); o.N != 1 || *o.Value != 0.9 || !strings.Contains(o.Why, "1 of 2 samples are invalid and do not count: the disk was full") {
+		t.Errorf("%+v", o)
+	}
+	if o := Judge(row, []Sample{bad}); o.Status != NoData || o.Value != nil || o.Why != "1 of 1 samples are invalid and do not count: the disk was full; --again sustained measures anew" {
+		t.Errorf("%+v", o)
+	}
+	beside := Sample{Summary: results.Summary{Verdict: results.Pass, BatchesPerS: 900}, Against: &results.Summary{Verdict: results.Invalid, BatchesPerS: 1000}}
+	if o := Judge(rowNamed(t, "total throughput, 16 partitions to 1"), []Sample{beside}); o.Status != NoData {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestFalseElections: no election in a minute is not none in half an hour, so the row says how long was counted.
+func TestFalseElections(t *testing.T) {
+	s := Sample{Series: SeriesElections, Summary: results.Summary{Verdict: results.Pass, MeasuredNs: int64(30 * time.Minute)}}
+	if o := Judge(rowNamed(t, "false elections"), []Sample{s}); o.Status != Met || *o.Value != 0 || o.Why != "in 30m0s of saturated load" {
 		t.Errorf("%+v", o)
 	}
 }

@@ -50,14 +50,15 @@ func Judge(r Row, samples []Sample) Outcome {
 		return o
 	}
 	var values []float64
-	for _, s := range samples {
+	counted, leftOut := r.valid(samples)
+	for _, s := range counted {
 		values = append(values, r.Values(s)...)
 	}
 	if len(values) == 0 {
-		o.Why = whyEmpty(r, samples)
+		o.Why = sentences(whyEmpty(r, counted, len(samples)), leftOut)
 		return o
 	}
-	o.Why = sentences(r.said(samples), r.Note)
+	o.Why = sentences(r.said(counted), r.Note)
 	o.N = len(values)
 	if r.Worst {
 		o.Value = new(r.worst(values))
@@ -66,7 +67,7 @@ func Judge(r Row, samples []Sample) Outcome {
 		o.Value, o.Lo, o.Hi = estimate.Median, estimate.Lo, estimate.Hi
 	}
 	o.Status = r.status(*o.Value, o.Lo, o.Hi, o.N)
-	o.Why = sentences(o.Why, doubtsOf(samples))
+	o.Why = sentences(o.Why, leftOut, doubtsOf(counted))
 	return o
 }
 
@@ -120,12 +121,34 @@ func (r Row) status(value float64, lo, hi *float64, n int) Status {
 	return BelowFloor
 }
 
-func whyEmpty(r Row, samples []Sample) string {
+// valid are the samples that are evidence: of a run that proves nothing no figure is one. leftOut says how many others there are, and why the
+// first is none.
+func (r Row) valid(samples []Sample) (counted []Sample, leftOut string) {
+	why := ""
+	for _, s := range samples {
+		i := slices.IndexFunc(s.runs(), func(run results.Summary) bool { return run.Verdict == results.Invalid })
+		if i < 0 {
+			counted = append(counted, s)
+		} else if reasons := s.runs()[i].Reasons; why == "" && len(reasons) > 0 {
+			why = ": " + reasons[0]
+		}
+	}
+	if n := len(samples) - len(counted); n > 0 {
+		leftOut = fmt.Sprintf("%d of %d samples are invalid and do not count%s; --again %s measures anew", n, len(samples), why, r.Series)
+	}
+	return counted, leftOut
+}
+
+// whyEmpty says why the samples that count, of those that were measured, have no value.
+func whyEmpty(r Row, samples []Sample, measured int) string {
 	text := fmt.Sprintf("series %s has not been measured", r.Series)
+	if measured > 0 {
+		text = "" // none counts, which is said beside this
+	}
 	if len(samples) > 0 {
 		text = fmt.Sprintf("%d runs of series %s tell nothing of it", len(samples), r.Series)
 	}
-	if why := sentences(r.said(samples), r.Note); why != "" {
+	if why := sentences(r.said(samples), r.Note); why != "" && text != "" {
 		text += ": " + why
 	}
 	return text

@@ -111,7 +111,7 @@ func recoveryRows() []Row {
 	firstAck := kills(func(k results.KillSummary) *float64 { return k.FirstAckMs })
 	return []Row{
 		{Figure: "false elections at saturation", Series: SeriesElections, Unit: "elections", Floor: 0, Goal: 0, LowerIsBetter: true, Worst: true,
-			Values: func(s Sample) []float64 { return []float64{float64(s.Summary.ViewChanges)} }},
+			Values: func(s Sample) []float64 { return []float64{float64(s.Summary.ViewChanges)} }, Says: lengthOfLoad},
 		{Figure: "kill of the primary to the first acknowledgement, median of 50", Series: SeriesPrimary, Unit: "ms", Floor: 2000, Goal: 400, LowerIsBetter: true, Values: firstAck},
 		{Figure: "kill of the primary to the first acknowledgement, longest of 50", Series: SeriesPrimary, Unit: "ms", Floor: 2000, Goal: 1000, LowerIsBetter: true, Worst: true,
 			Values: firstAck},

@@ -1,6 +1,11 @@
 package goals
 
-import "rejoin/results"
+import (
+	"fmt"
+	"time"
+
+	"rejoin/results"
+)
 
 // ratio is one value, or none where either side was not measured.
 func ratio(value, by float64) []float64 {
@@ -91,6 +96,18 @@ func deviceUnknown(samples []Sample) string {
 		}
 	}
 	return ""
+}
+
+// lengthOfLoad says how long was counted: the fewer seconds, the less a 0 says.
+func lengthOfLoad(samples []Sample) string {
+	measured := time.Duration(0)
+	for _, s := range samples {
+		measured += time.Duration(s.Summary.MeasuredNs)
+	}
+	if measured <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("in %v of saturated load", measured.Round(time.Second))
 }
 
 func allocations(role string) func(Sample) []float64 {
