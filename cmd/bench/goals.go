@@ -118,7 +118,9 @@ func (c *goalsCommand) series(plan goals.Plan) (wanted []goals.Series, err error
 // judge holds all samples against all rows and writes the table.
 func (g *sampler) judge() (goals.Table, error) {
 	table := goals.Table{SchemaVersion: results.SchemaVersion}
-	table.Machine, table.Commit = machineText(g.dir)
+	table.Machine = machineText(g.dir)
+	var all []goals.Sample
+	read := map[string]bool{}
 	for _, row := range goals.Rows() {
 		var samples []goals.Sample
 		if row.Series != "" {
@@ -127,8 +129,13 @@ func (g *sampler) judge() (goals.Table, error) {
 				return table, err
 			}
 		}
+		if !read[row.Series] {
+			read[row.Series], all = true, append(all, samples...)
+		}
 		table.Rows = append(table.Rows, goals.Judge(row, samples))
 	}
+	table.Builds = g.builds(all)
+	table.Commit = goals.CommitOf(table.Builds)
 	err := results.WriteJSON(filepath.Join(g.dir, goalsFile), table)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(g.dir, goalsMarkdown), []byte(table.Markdown()), 0o644)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestGoalsGoOn(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			return results.ExitPass, errors.Join(f.WriteRun(results.Run{Status: results.StatusFinished}), f.WriteProof(results.Proof{}),
+			return results.ExitPass, errors.Join(f.WriteRun(results.Run{Status: results.StatusFinished, Found: results.Found{Commit: "abc", Dirty: true, BootID: "boot"}}), f.WriteProof(results.Proof{}),
 				f.WriteSummary(results.Summary{Verdict: results.Pass, Kills: []results.KillSummary{{FirstAckMs: new(100.0)}}}))
 		}}
 	series := []goals.Series{{Name: "broken", Pairs: 2}, {Name: goals.SeriesPrimary, Pairs: 2}}
@@ -66,8 +67,11 @@ func TestGoalsGoOn(t *testing.T) {
 	if err != nil || table.Counts()[goals.Met] < 2 || table.Counts()[goals.NoData] == 0 {
 		t.Errorf("%+v, error %v", table.Counts(), err)
 	}
+	if want := []goals.SamplesOf{{Commit: "abc", Dirty: true, Samples: 2, Boots: 1}}; !slices.Equal(table.Builds, want) || table.Commit != "abc" {
+		t.Errorf("made by %+v, commit %q: want %+v, the build of the runs", table.Builds, table.Commit, want)
+	}
 	text, err := os.ReadFile(dir + "/" + goalsMarkdown)
-	if err != nil || !strings.Contains(string(text), "median of 50") {
+	if err != nil || !strings.Contains(string(text), "median of 50") || !strings.Contains(string(text), "commit abc, dirty") {
 		t.Errorf("%s, error %v", text, err)
 	}
 }

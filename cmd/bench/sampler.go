@@ -111,7 +111,7 @@ func (g *sampler) sample(ctx context.Context, s goals.Series, n int) (goals.Samp
 		if err != nil {
 			return err
 		}
-		return errors.Join(readProof(folder, &sample), readWindows(folder, s, &sample))
+		return errors.Join(readBuild(folder, &sample), readProof(folder, &sample), readWindows(folder, s, &sample))
 	}
 	steps := []func() error{run, beside}
 	if sample.ShapeFirst {
@@ -170,6 +170,22 @@ func readWindows(folder results.Folder, s goals.Series, sample *goals.Sample) er
 	sample.LogBytes, sample.LoadStart = s.LogBytes, time.Duration(results.TimelineOf(events).LoadStartNs)
 	sample.Windows, err = folder.ReadWindows(results.DueToAck, goals.WindowWidth, goals.WindowQuantiles...)
 	return err
+}
+
+// readBuild takes what made the run: the binary may have been built anew since the samples before.
+func readBuild(folder results.Folder, sample *goals.Sample) error {
+	run, err := folder.ReadRun()
+	sample.Build = goals.Build{Commit: run.Found.Commit, Dirty: run.Found.Dirty, BootID: run.Found.BootID}
+	return err
+}
+
+// builds are those of samples; what has to be known of them is said.
+func (g *sampler) builds(samples []goals.Sample) []goals.SamplesOf {
+	builds, here := goals.BuildsOf(samples), results.Probe(g.dir)
+	for _, warning := range goals.BuildWarnings(builds, here.Commit, here.Dirty) {
+		fmt.Fprintf(g.out, "warning: %s\n", warning)
+	}
+	return builds
 }
 
 // readProof takes what a sample keeps of a run's proof.

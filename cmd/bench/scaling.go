@@ -99,19 +99,27 @@ func (c *scalingCommand) again() (all []goals.Series) {
 
 // scalingJSON is scaling.json.
 type scalingJSON struct {
-	SchemaVersion int             `json:"schema_version"`
-	Machine       string          `json:"machine"`
-	Commit        string          `json:"commit"`
-	Dimensions    []scaling.Table `json:"dimensions"`
+	SchemaVersion int    `json:"schema_version"`
+	Machine       string `json:"machine"`
+	// Commit is that of all samples; empty where Builds are several.
+	Commit     string            `json:"commit"`
+	Builds     []goals.SamplesOf `json:"builds"`
+	Dimensions []scaling.Table   `json:"dimensions"`
 }
 
 // writeScaling writes tables and figures of all samples that are there, and returns the text.
 func (s *sampler) writeScaling() (string, error) {
-	machine, commit := machineText(s.dir)
-	file := scalingJSON{SchemaVersion: results.SchemaVersion, Machine: machine, Commit: commit}
+	machine := machineText(s.dir)
+	file := scalingJSON{SchemaVersion: results.SchemaVersion, Machine: machine}
+	var all []goals.Sample
+	read := func(series string) ([]goals.Sample, error) {
+		samples, err := s.samples.Read(series)
+		all = append(all, samples...)
+		return samples, err
+	}
 	var curves []plots.Curve
 	for _, d := range scaling.Dimensions() {
-		table, err := scaling.TableOf(d, s.samples.Read)
+		table, err := scaling.TableOf(d, read)
 		if err != nil {
 			return "", err
 		}
@@ -120,7 +128,9 @@ func (s *sampler) writeScaling() (string, error) {
 			curves = append(curves, curvesOf(table, machine)...)
 		}
 	}
-	text := scaling.Markdown(machine, commit, file.Dimensions)
+	file.Builds = s.builds(all)
+	file.Commit = goals.CommitOf(file.Builds)
+	text := scaling.Markdown(machine, goals.BuildsText(file.Builds), file.Dimensions)
 	if err := results.WriteJSON(filepath.Join(s.dir, scalingFile), file); err != nil {
 		return "", err
 	}
@@ -130,10 +140,10 @@ func (s *sampler) writeScaling() (string, error) {
 	return text, plots.DrawCurves(s.dir, curves)
 }
 
-// machineText names the machine and the build.
-func machineText(dir string) (machine, commit string) {
+// machineText names the machine.
+func machineText(dir string) string {
 	found := results.Probe(dir)
-	return fmt.Sprintf("%d cores of %s, %s, %s", found.Cores, found.CPU, found.Kernel, found.FileSystem), found.Commit
+	return fmt.Sprintf("%d cores of %s, %s, %s", found.Cores, found.CPU, found.Kernel, found.FileSystem)
 }
 
 // curvesOf are the two figures of a dimension: how much, and how long it takes.

@@ -306,10 +306,10 @@ func TestFolder(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	table := Table{Machine: "a machine", Commit: "abc", Rows: []Outcome{Judge(rowNamed(t, "saturated batches/s to the shape, burst"), []Sample{sample(1, 950, 1000)}),
+	table := Table{Machine: "a machine", Builds: []SamplesOf{{Commit: "abc", Samples: 1}}, Rows: []Outcome{Judge(rowNamed(t, "saturated batches/s to the shape, burst"), []Sample{sample(1, 950, 1000)}),
 		Judge(rowNamed(t, "saturated batches/s to hashicorp"), nil)}}
 	text := table.Markdown()
-	for _, want := range []string{"| saturated batches/s to the shape, burst of 3 s | 0.60 | 0.90 | 0.95 | 1 | met |", "| – | 0 | no data | hashicorp/raft", "1 met, 0 above their floor, 0 below it, 1 without data."} {
+	for _, want := range []string{"On a machine, commit abc. ", "| saturated batches/s to the shape, burst of 3 s | 0.60 | 0.90 | 0.95 | 1 | met |", "| – | 0 | no data | hashicorp/raft", "1 met, 0 above their floor, 0 below it, 1 without data."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
 		}

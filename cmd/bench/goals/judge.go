@@ -67,7 +67,7 @@ func Judge(r Row, samples []Sample) Outcome {
 		o.Value, o.Lo, o.Hi = estimate.Median, estimate.Lo, estimate.Hi
 	}
 	o.Status = r.status(*o.Value, o.Lo, o.Hi, o.N)
-	o.Why = sentences(o.Why, leftOut, doubtsOf(counted))
+	o.Why = sentences(o.Why, leftOut, doubtsOf(counted), mixed(counted))
 	return o
 }
 
@@ -82,6 +82,15 @@ func (r Row) said(samples []Sample) string {
 // sentences joins those that say something.
 func sentences(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
+}
+
+// mixed names the builds of samples that are not all of one.
+func mixed(samples []Sample) string {
+	builds := BuildsOf(samples)
+	if len(builds) < 2 {
+		return ""
+	}
+	return BuildsText(builds)
 }
 
 func (r Row) worst(values []float64) float64 {

@@ -17,6 +17,7 @@ type Sample struct {
 	Series     string                 `json:"series"`
 	Number     int                    `json:"number"` // from 1
 	At         time.Time              `json:"at"`
+	Build      Build                  `json:"build"`
 	ShapeFirst bool                   `json:"shape_first"`
 	Run        string                 `json:"run"` // its folder
 	Summary    results.Summary        `json:"summary"`

@@ -7,10 +7,12 @@ import (
 
 // Table is goals.json.
 type Table struct {
-	SchemaVersion int       `json:"schema_version"`
-	Machine       string    `json:"machine"`
-	Commit        string    `json:"commit"`
-	Rows          []Outcome `json:"rows"`
+	SchemaVersion int    `json:"schema_version"`
+	Machine       string `json:"machine"`
+	// Commit is that of all samples; empty where Builds are several.
+	Commit string      `json:"commit"`
+	Builds []SamplesOf `json:"builds"`
+	Rows   []Outcome   `json:"rows"`
 }
 
 // Counts says how many rows have each status.
@@ -25,7 +27,7 @@ func (t Table) Counts() map[Status]int {
 // Markdown is the table for people.
 func (t Table) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Goals\n\nOn %s, commit %s. Ratios are of runs next to one another on this machine; the value is the median unless the figure says otherwise, with its interval.\n\n", t.Machine, t.Commit)
+	fmt.Fprintf(&b, "# Goals\n\nOn %s, %s. Ratios are of runs next to one another on this machine; the value is the median unless the figure says otherwise, with its interval.\n\n", t.Machine, BuildsText(t.Builds))
 	b.WriteString("| figure | floor | goal | value | n | status | |\n|---|---|---|---|---|---|---|\n")
 	for _, o := range t.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", o.Figure, o.text(&o.Floor), o.text(&o.Goal), o.valueText(), o.N, o.Status, strings.ReplaceAll(o.Why, "|", "/"))

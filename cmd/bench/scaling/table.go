@@ -171,9 +171,9 @@ func fullText(m Measured) string {
 }
 
 // Markdown is the table for people.
-func Markdown(machine, commit string, tables []Table) string {
+func Markdown(machine, builds string, tables []Table) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# How it scales\n\nOn %s, commit %s. Closed loop, 1 s of warm-up and 3 s measured a point; producers and nodes share the machine.\n", machine, commit)
+	fmt.Fprintf(&b, "# How it scales\n\nOn %s, %s. Closed loop, 1 s of warm-up and 3 s measured a point; producers and nodes share the machine.\n", machine, builds)
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.Says)
 		if len(t.Points) == 0 {
