@@ -148,17 +148,14 @@ func (v *Verifier) unread() []string {
 // missing sorts out, for each acknowledged batch and each replica without it, what that means. every says that no replica was left out.
 func (v *logVerifier) missing(report *Report, every bool) {
 	for producer, p := range v.index.producers {
-		for sequence, outcome := range p.outcomes {
+		for sequence := range p.outcomes {
 			id := batchID{producer, uint64(sequence)}
-			switch outcome {
-			case OutcomeOK:
-				if v.missingAnywhere(id, p.offsets[sequence], every) {
-					report.LostBatches++
-				}
-			case OutcomeUnknown:
-				if slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) }) {
-					report.UnknownPresentBatches++
-				}
+			owed := p.owed(id.sequence)
+			if owed == OutcomeOK && v.missingAnywhere(id, p.offsets[sequence], every) {
+				report.LostBatches++
+			}
+			if (owed == OutcomeUnknown || p.late(id.sequence)) && slices.ContainsFunc(v.readers, func(r *replicaReader) bool { return r.seen.has(id) }) {
+				report.UnknownPresentBatches++
 			}
 		}
 	}
@@ -266,8 +263,8 @@ func (v *Verifier) AckedEnds() []uint64 {
 	ends := make([]uint64, len(v.logs))
 	for partition, log := range v.logs {
 		for _, p := range log.index.producers {
-			for sequence, outcome := range p.outcomes {
-				if outcome == OutcomeOK {
+			for sequence := range p.outcomes {
+				if p.owed(uint64(sequence)) == OutcomeOK {
 					ends[partition] = max(ends[partition], p.offsets[sequence]+uint64(v.index.head.BatchMessages))
 				}
 			}

@@ -79,7 +79,7 @@ func (r *replicaReader) closeApart() {
 	})
 	for _, id := range ids {
 		b := r.apart[id]
-		switch r.index.producers[id.producer].outcomes[id.sequence] {
+		switch r.index.producers[id.producer].owed(id.sequence) {
 		case OutcomeFailed:
 			r.report.find(KindRefused, "%d of %d messages of %v, of which every try was answered \"not appended\"", b.count, r.index.head.BatchMessages, id)
 		case OutcomeUnknown:

@@ -16,14 +16,28 @@ type ledgerIndex struct {
 	openEnded bool  // the writer died: each ledger may lack its latest batches, also one that ends with a whole block
 }
 
-// producerIndex holds, by sequence, the outcome of each batch and the offset of the acknowledged ones, late or not.
+// producerIndex holds, by sequence, what is owed of each batch and the offset of the acknowledged ones, late or not.
 type producerIndex struct {
-	outcomes []Outcome
+	outcomes []Outcome // see owed
 	offsets  []uint64
 	torn     bool
 	// elsewhere: it writes to another partition than this index is of, so nothing of it can have been forgotten here.
 	elsewhere bool
 }
+
+// lateAck marks, in producerIndex.outcomes, a batch that was acknowledged after its budget: unknown for the load, and a promise all the same.
+const lateAck Outcome = 1 << 7
+
+// owed is what the target owes of a batch.
+func (p *producerIndex) owed(sequence uint64) Outcome {
+	if p.late(sequence) {
+		return OutcomeOK
+	}
+	return p.outcomes[sequence]
+}
+
+// late says whether a batch is owed although the load counts it as unknown.
+func (p *producerIndex) late(sequence uint64) bool { return p.outcomes[sequence]&lateAck != 0 }
 
 // batchID names a batch of the run.
 type batchID struct {
@@ -90,11 +104,11 @@ func (x *ledgerIndex) add(p *producerIndex, path string, r Record) error {
 	if r.Sequence != uint64(len(p.outcomes)) {
 		return fmt.Errorf("%w %s: batch %d follows batch %d", ErrLedger, path, r.Sequence, len(p.outcomes)-1)
 	}
-	owed := r.Outcome
-	if r.Late { // too late to count for the load, and a promise all the same
-		owed = OutcomeOK
+	outcome := r.Outcome
+	if r.Late {
+		outcome |= lateAck
 	}
-	p.outcomes = append(p.outcomes, owed)
+	p.outcomes = append(p.outcomes, outcome)
 	p.offsets = append(p.offsets, r.Offset)
 	switch r.Outcome {
 	case OutcomeOK:

@@ -204,7 +204,7 @@ func (r *replicaReader) whole(b openBatch) {
 	}
 	r.seen.set(b.id)
 	p := &r.index.producers[b.id.producer]
-	outcome := p.outcomes[b.id.sequence]
+	outcome := p.owed(b.id.sequence)
 	switch latest := r.last[b.id.producer]; {
 	case int64(b.id.sequence) > latest:
 		r.last[b.id.producer] = int64(b.id.sequence)
@@ -212,6 +212,9 @@ func (r *replicaReader) whole(b openBatch) {
 		r.report.LateUnknownBatches++
 	default:
 		r.report.find(KindReordered, "offset %d: %v comes after batch %d", b.base, b.id, latest)
+	}
+	if p.late(b.id.sequence) {
+		r.report.UnknownPresentBatches++
 	}
 	switch outcome {
 	case OutcomeOK:

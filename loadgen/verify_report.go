@@ -40,8 +40,9 @@ type ReplicaReport struct {
 	EndOffset      uint64 `json:"end_offset"` // as the replica says
 	ReadTo         uint64 `json:"read_to"`    // as far as it was read
 
-	VerifiedBatches       int64 `json:"verified_batches"`        // acknowledged and there, once, whole, at their offset
-	UnknownPresentBatches int64 `json:"unknown_present_batches"` // unknown and there, which is right
+	VerifiedBatches int64 `json:"verified_batches"` // acknowledged and there, once, whole, at their offset
+	// UnknownPresentBatches are unknown and there, which is right. Those that were acknowledged too late are among them, and are owed as well.
+	UnknownPresentBatches int64 `json:"unknown_present_batches"`
 
 	// LateUnknownBatches of these stand behind later ones of their producer, where that was allowed.
 	LateUnknownBatches int64 `json:"late_unknown_batches,omitempty"`

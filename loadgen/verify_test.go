@@ -331,6 +331,32 @@ func TestVerifyHandMadeHistories(t *testing.T) {
 	}
 }
 
+// TestVerifyCountsLateOnesThatAreThere: a batch that was acknowledged too late is among the unknown ones, so it is also among those of them that
+// are there; it is owed all the same.
+func TestVerifyCountsLateOnesThatAreThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		log              []int
+		present          int64
+		verified         int64
+		verdict          loadgen.VerifyVerdict
+		acked, unknown   int64
+		presentOfReplica int64
+	}{
+		"there":            {[]int{0, 1, 2, 3}, 3, 3, loadgen.VerifyPass, 1, 3, 3},
+		"one of them lost": {[]int{0, 1, -1, 3}, 2, 2, loadgen.VerifyFail, 1, 3, 2},
+		"the unknown not":  {[]int{0, 1, 2}, 2, 3, loadgen.VerifyPass, 1, 3, 2},
+	} {
+		h, ledgers := handmade(t, []loadgen.Outcome{ok, late, late, unknown}, []uint64{0, 1, 2, 0}, c.log, c.log)
+		report := mustVerify(t, h, loadgen.VerifyOptions{Ledgers: ledgers})
+		first := report.Replicas[0]
+		if report.Verdict != c.verdict || report.AckedBatches != c.acked || report.UnknownBatches != c.unknown || report.UnknownPresentBatches != c.present ||
+			first.UnknownPresentBatches != c.presentOfReplica || first.VerifiedBatches != c.verified {
+			t.Errorf("%s: verdict %s, %d acknowledged, %d unknown of which %d are there, on a replica %d beside %d verified: %q", name, report.Verdict, report.AckedBatches,
+				report.UnknownBatches, report.UnknownPresentBatches, first.UnknownPresentBatches, first.VerifiedBatches, report.Reasons)
+		}
+	}
+}
+
 // TestVerifyAfterTheHarnessDied: its ledgers then end with a whole block, most times, and the log goes on. What it holds beyond them is nobody's
 // fault, and what they do tell counts as ever.
 func TestVerifyAfterTheHarnessDied(t *testing.T) {
