@@ -67,14 +67,14 @@ func (r *session) preflight(context.Context) error {
 
 // diskNeeded is what the nodes will write together, with slack.
 func (s Scenario) diskNeeded() int64 {
-	batches := s.batchesOffered(0, time.Duration(s.Duration))
-	if s.Overload {
+	batches := s.batchesOffered(0, time.Duration(s.Duration)) * s.kind().diskFactor
+	if s.saturates() { // how much then comes is up to the disk, however often a system writes it
 		batches = min(batches, closedLoopPerSMax*time.Duration(s.Duration).Seconds())
 	}
 	each := batches * float64(frameBytesOf(s.BatchMessages, s.payloadBytesMost()))
 	segment, logs := max(s.Cluster.SegmentBytes, 64<<20), int64(s.Nodes)*int64(max(s.Partitions, 1))
-	if kept := s.Cluster.RetentionBytes; kept > 0 {
-		each = min(each, float64(max(s.Partitions, 1))*float64(kept+retentionSegments*segment))
+	if s.trims() {
+		each = min(each, float64(max(s.Partitions, 1))*float64(s.Cluster.RetentionBytes+retentionSegments*segment))
 	}
 	frames := each * float64(s.Nodes)
 	return int64(frames) + logs*int64(max(diskSlack, s.Cluster.SegmentsReady+1))*segment + diskSlackBytes
