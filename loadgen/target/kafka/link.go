@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -42,9 +42,23 @@ func clientOptions(addresses ...string) []kgo.Opt {
 type link struct {
 	address string
 	client  *kgo.Client // nil: none is open
+	// connected says that the client had a connection once.
+	connected atomic.Bool
+	dialer    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-func newLink(address string) *link { return &link{address: address} }
+func newLink(address string) *link {
+	return &link{address: address, dialer: new(net.Dialer).DialContext}
+}
+
+// dial connects for the client. That it did is known before the client sends anything.
+func (l *link) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := l.dialer(ctx, network, address)
+	if err == nil {
+		l.connected.Store(true)
+	}
+	return conn, err
+}
 
 func (l *link) close() {
 	if l.client != nil {
@@ -68,7 +82,8 @@ func (f *failure) result() loadgen.TryResult { return loadgen.NotAcked(f.outcome
 // answer that comes late is nobody's.
 func (l *link) do(ctx context.Context, request kmsg.Request, deadline time.Time) (kmsg.Response, *failure) {
 	if l.client == nil {
-		client, err := kgo.NewClient(clientOptions(l.address)...)
+		l.connected.Store(false)
+		client, err := kgo.NewClient(append(clientOptions(l.address), kgo.Dialer(l.dial))...)
 		if err != nil {
 			return nil, &failure{loadgen.CauseRefused, loadgen.TryNotAppended, fmt.Errorf("client for %s: %w", l.address, err)}
 		}
@@ -83,21 +98,24 @@ func (l *link) do(ctx context.Context, request kmsg.Request, deadline time.Time)
 		return response, nil
 	}
 	l.close()
-	return nil, classify(l.address, err)
+	return nil, classify(l.address, err, l.connected.Load())
 }
 
 // classify sorts failures by what they leave open. Only a connection that was never made is certain
-// to have carried nothing.
-func classify(address string, err error) *failure {
+// to have carried nothing: the error says so, or there was none since the client began, whose own
+// error of a deadline does not tell which of its steps it met.
+func classify(address string, err error, connected bool) *failure {
 	f := &failure{loadgen.CauseReset, loadgen.TryUnknown, fmt.Errorf("%s: %w", address, err)}
 	var op *net.OpError
+	dialing := errors.As(err, &op) && op.Op == "dial"
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), op != nil && op.Timeout():
 		f.cause = loadgen.CauseTimeout
-	case errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || !op.Timeout()):
-		f.cause, f.outcome = loadgen.CauseRefused, loadgen.TryNotAppended
-	case errors.As(err, &op) && op.Timeout():
-		f.cause = loadgen.CauseTimeout
+	case dialing:
+		f.cause = loadgen.CauseRefused
+	}
+	if dialing || !connected {
+		f.outcome = loadgen.TryNotAppended
 	}
 	return f
 }

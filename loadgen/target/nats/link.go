@@ -27,14 +27,14 @@ type link struct {
 	ended   chan struct{}    // closed when the connection is
 }
 
-// open connects unless there is a connection; ok is false where the try ends here.
+// open connects unless there is a connection; ok is false where the try ends here, before anything of a batch was sent.
 func (l *link) open(deadline time.Time) (result loadgen.TryResult, ok bool) {
 	if l.nc != nil && l.nc.IsConnected() {
 		return loadgen.TryResult{}, true
 	}
 	l.close()
 	if !time.Now().Before(deadline) {
-		return loadgen.NotAcked(loadgen.TryUnknown, loadgen.CauseTimeout, os.ErrDeadlineExceeded), false
+		return loadgen.NotAcked(loadgen.TryNotAppended, loadgen.CauseTimeout, os.ErrDeadlineExceeded), false
 	}
 	err := l.connect(deadline)
 	if err == nil {
@@ -45,7 +45,7 @@ func (l *link) open(deadline time.Time) (result loadgen.TryResult, ok bool) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return loadgen.NotAcked(loadgen.TryNotAppended, loadgen.CauseRefused, err), false
 	case errors.Is(err, nats.ErrTimeout), errors.As(err, &timeout) && timeout.Timeout():
-		return loadgen.NotAcked(loadgen.TryUnknown, loadgen.CauseTimeout, err), false
+		return loadgen.NotAcked(loadgen.TryNotAppended, loadgen.CauseTimeout, err), false
 	}
 	return loadgen.NotAcked(loadgen.TryNotAppended, loadgen.CauseReset, err), false
 }
