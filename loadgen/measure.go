@@ -65,7 +65,10 @@ type note struct {
 	sent                          bool
 }
 
-// Measure reads the ledgers of a run.
+// MeasureBytes is the memory that a Measurement holds for each batch: its note, its sample, and the time of its acknowledgement.
+const MeasureBytes = 64
+
+// Measure reads the ledgers of a run. Memory is MeasureBytes a batch, and half as much again while lists grow.
 func Measure(ledgers []string) (*Measurement, error) {
 	m := &Measurement{}
 	for producer, path := range ledgers {

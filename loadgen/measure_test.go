@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"testing"
+	"unsafe"
 
 	"rejoin/results"
 )
@@ -87,5 +88,11 @@ func TestMeasureRefusesAbsurdTimes(t *testing.T) {
 		if _, err := Measure([]string{writeLedger(t, []Record{r})}); err == nil {
 			t.Errorf("%+v was measured", r)
 		}
+	}
+}
+
+func TestMeasureBytes(t *testing.T) {
+	if held := unsafe.Sizeof(note{}) + unsafe.Sizeof(results.Sample{}) + unsafe.Sizeof(int64(0)); held != MeasureBytes {
+		t.Errorf("%d bytes are held of a batch, %d are told", held, MeasureBytes)
 	}
 }

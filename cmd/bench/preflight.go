@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rejoin/loadgen"
 	"rejoin/results"
 )
 
@@ -34,6 +35,9 @@ const (
 func (r *session) preflight(context.Context) error {
 	for _, w := range r.run.Found.Warnings() {
 		r.warn("%s", w)
+	}
+	if err := r.checkMemory(); err != nil {
+		return err
 	}
 	kind := r.scenario.kind()
 	var err error
@@ -88,6 +92,27 @@ func (r *session) checkDisk() error {
 			r.folder.Data(), bytesText(free), bytesText(&need))
 	}
 	return nil
+}
+
+// memoryNeeded is what the harness will hold of the batches when it measures them after the load; as much again is for lists that grow, and for
+// copies of the steady phase.
+func (s Scenario) memoryNeeded() int64 {
+	return int64(s.batchesOffered(0, time.Duration(s.Duration))) * loadgen.MeasureBytes * 2
+}
+
+// checkMemory refuses a load that could be driven and not measured. How much a closed loop brings is not known before: that is only warned of.
+func (r *session) checkMemory() error {
+	memory, need := r.run.Found.MemoryBytes, r.scenario.memoryNeeded()
+	if memory == nil || need <= *memory {
+		return nil
+	}
+	why := fmt.Errorf("%.0f batches take about %s of memory when they are measured after the load, and this machine has %s: shorten the run, or put more messages into a batch",
+		r.scenario.batchesOffered(0, time.Duration(r.scenario.Duration)), bytesText(&need), bytesText(memory))
+	if r.scenario.ClosedLoop {
+		r.warn("if the target takes so many, %v", why)
+		return nil
+	}
+	return why
 }
 
 func bytesText(n *int64) string {

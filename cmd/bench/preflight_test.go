@@ -1,9 +1,12 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"rejoin/results"
 )
 
 // TestRetentionIsOurs: other systems are not given the retention of a scenario. Their logs may lack nothing, and need all the room.
@@ -56,4 +59,36 @@ func TestDiskFactor(t *testing.T) {
 	if _, often := need(nats, "closed_loop: true\n"); often != once {
 		t.Errorf("%s in a closed loop: %d bytes, want %d", nats, often, once)
 	}
+}
+
+// TestMemoryToMeasure: a load that fits on no account is refused, before anything is started.
+func TestMemoryToMeasure(t *testing.T) {
+	for load, want := range map[string]string{
+		"duration: 80h\nmessages_per_s: 30000\n":                       "86400000 batches take about 10.3 GiB of memory",
+		"duration: 80h\nmessages_per_s: 30000\nbatch_messages: 1000\n": "",
+		"duration: 60s\nmessages_per_s: 30000\n":                       "",
+	} {
+		r := sessionWithMemory(t, load, 8<<30)
+		err := r.checkMemory()
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", load, err)
+		}
+		r.run.Found.MemoryBytes = nil
+		if err := r.checkMemory(); err != nil {
+			t.Errorf("%s: %v where nobody knows how much there is", load, err)
+		}
+	}
+	r := sessionWithMemory(t, "duration: 1h\nclosed_loop: true\n", 4<<30)
+	if err := r.checkMemory(); err != nil || len(r.warnings) != 1 || !strings.HasPrefix(r.warnings[0], "if the target takes so many") {
+		t.Errorf("a closed loop: %v, warnings %q", err, r.warnings)
+	}
+}
+
+func sessionWithMemory(t *testing.T, load string, bytes int64) *session {
+	t.Helper()
+	s, err := parseScenario("test.yaml", []byte("name: test\n"+load))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &session{scenario: s, say: newProgress(io.Discard, true), run: results.Run{Found: results.Found{MemoryBytes: &bytes}}}
 }
