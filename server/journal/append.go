@@ -181,6 +181,7 @@ func (l *Log) markDurable() error {
 	if l.written.Op >= l.mark.ID.Op {
 		l.mark.ID, l.mark.SumKnown, l.mark.NextOffset = l.written, true, l.lastSegment().nextOffset
 	}
+	l.mark.Synced = l.written.Op
 	if err := l.putMarkFile(); err != nil {
 		return l.fail(err)
 	}

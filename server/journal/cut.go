@@ -55,6 +55,7 @@ func (l *Log) cut(op uint64, m Mark) error {
 	if m.Commit.Op > max(op, m.ID.Op) {
 		m.Commit = vsr.ID{}
 	}
+	m.Synced = min(l.mark.Synced, op)
 	l.mark = m
 	if err := l.saveMarkFile(); err != nil {
 		return l.fail(err)

@@ -148,3 +148,38 @@ func TestStateOfTheFirstVersion(t *testing.T) {
 		}
 	}
 }
+
+// A mark of version 1 does not tell what was synced: it is all written again, once.
+func TestMarkOfTheFirstVersion(t *testing.T) {
+	o := testOptions(OS(t.TempDir()))
+	l, _ := mustOpen(t, o)
+	all := newChain().frames(10, 700)
+	must(t, l.Append(all))
+	_, err := l.Sync()
+	must(t, err)
+	want := l.mark
+	must(t, l.Close())
+	var b [markBytes]byte
+	putMark(b[:], testCluster, testGroup, &want)
+	f, err := CreateStateFile(o.FS, o.Dir+"/mark", markBytesFirst, firstMark(b))
+	must(t, err)
+	must(t, f.Close())
+	for _, rewritten := range []uint64{10, 0} {
+		l, r := mustOpen(t, o)
+		if rewritten > 0 {
+			want.Synced = 0
+		}
+		if r.Mark != want || r.MarkLost || r.Held.Op != 10 || r.RewrittenOps != rewritten {
+			t.Fatalf("%+v, want mark %+v and %d ops written again", r, want, rewritten)
+		}
+		want.Synced = 10
+		must(t, l.Close())
+	}
+	above := b
+	above[64]++
+	for _, bad := range [][]byte{nil, {1, 0, 0, 0}, firstMark(b)[:63], append(firstMark(b), 0), b[:markBytesFirst], above[:]} {
+		if _, err := parseMark(bad, testCluster, testGroup); !errors.Is(err, ErrUnreadable) {
+			t.Errorf("%d bytes: %v", len(bad), err)
+		}
+	}
+}

@@ -9,9 +9,11 @@ import (
 	"rejoin/server/vsr"
 )
 
-// Mark tells how far the log is known to have been durable.
+// Mark tells how far the log is known to have been durable. It may stand above the log, over ops that were
+// damaged or cut: it tells nothing then of those that take their place, and Synced does.
 type Mark struct {
-	ID         vsr.ID // last durable op
+	ID         vsr.ID // last op that was durable, or is on record as if it had been
+	Synced     uint64 // of what is held, ops up to here were synced; at most ID.Op
 	SumKnown   bool   // false after a cut to an op that was itself damaged: ID.Sum means nothing
 	NextOffset uint64 // message offset after that op; 0 when the sum is not known
 	Commit     vsr.ID // a hint: this op is committed
@@ -21,14 +23,18 @@ type Mark struct {
 
 // The payload of the file mark, little-endian:
 //
-//	 0  version  u32  1
+//	 0  version  u32  2
 //	 4  group    u32
 //	 8  cluster  u64
 //	16  op, sum, next_offset, commit op, commit sum  u64 each
 //	56  flags    u64  1 fenced, 2 sum known, 4 top unknown
+//	64  synced   u64
+//
+// Version 1 ends before synced: how much of what is held was synced is not known. It is read, and never written.
 const (
-	markVersion     = 1
-	markBytes       = 64
+	markVersion     = 2
+	markBytes       = markBytesFirst + 8
+	markBytesFirst  = 64 // of version 1
 	markFencedBit   = 1
 	markSumKnownBit = 2
 	markTopLostBit  = 4
@@ -55,11 +61,13 @@ func putMark(b []byte, cluster uint64, group uint32, m *Mark) {
 		flags |= markTopLostBit
 	}
 	le.PutUint64(b[56:], flags)
+	le.PutUint64(b[64:], m.Synced)
 }
 
 func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
 	le := binary.LittleEndian
-	if len(b) != markBytes || le.Uint32(b) != markVersion {
+	isFirst := len(b) == markBytesFirst && le.Uint32(b) == 1
+	if !isFirst && (len(b) != markBytes || le.Uint32(b) != markVersion) {
 		return Mark{}, fmt.Errorf("mark of %d bytes: %w: unknown version", len(b), ErrUnreadable)
 	}
 	if c, g := le.Uint64(b[8:]), le.Uint32(b[4:]); c != cluster || g != group {
@@ -69,9 +77,16 @@ func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
 	if flags&^(markFencedBit|markSumKnownBit|markTopLostBit) != 0 {
 		return Mark{}, fmt.Errorf("mark with flags %x: %w", flags, ErrUnreadable)
 	}
-	return Mark{ID: vsr.ID{Op: le.Uint64(b[16:]), Sum: le.Uint64(b[24:])}, NextOffset: le.Uint64(b[32:]),
+	m := Mark{ID: vsr.ID{Op: le.Uint64(b[16:]), Sum: le.Uint64(b[24:])}, NextOffset: le.Uint64(b[32:]),
 		Commit: vsr.ID{Op: le.Uint64(b[40:]), Sum: le.Uint64(b[48:])},
-		Fenced: flags&markFencedBit != 0, SumKnown: flags&markSumKnownBit != 0, TopUnknown: flags&markTopLostBit != 0}, nil
+		Fenced: flags&markFencedBit != 0, SumKnown: flags&markSumKnownBit != 0, TopUnknown: flags&markTopLostBit != 0}
+	if isFirst {
+		return m, nil
+	}
+	if m.Synced = le.Uint64(b[64:]); m.Synced > m.ID.Op {
+		return Mark{}, fmt.Errorf("mark at op %d, synced up to op %d: %w", m.ID.Op, m.Synced, ErrUnreadable)
+	}
+	return m, nil
 }
 
 // NoteCommit remembers a committed op; it goes into the mark with the next write. An op that the log

@@ -95,7 +95,7 @@ func (l *Log) openIdentity(o *Options, r *Recovered, haveSegments bool) error {
 		return err
 	}
 	if blank && l.markFile == nil {
-		l.mark = Mark{ID: o.Base.ID, SumKnown: true, NextOffset: o.Base.NextOffset}
+		l.mark = Mark{ID: o.Base.ID, Synced: o.Base.ID.Op, SumKnown: true, NextOffset: o.Base.NextOffset}
 		if err := l.createMarkFile(); err != nil {
 			return err
 		}

@@ -67,14 +67,11 @@ func (rec *recovery) isStale(first uint64) bool {
 	return false
 }
 
-// syncFound makes the frames above the mark durable. After a crash of the process alone they may be
-// pages whose sync has failed, which look clean: they are written again first.
+// syncFound makes the frames durable of which the mark does not tell that they are. After a crash of the
+// process alone they may be pages whose sync has failed, which look clean: they are written again first.
 func (rec *recovery) syncFound(s *segment) error {
-	l, mark := rec.log, rec.r.Mark.ID.Op
-	if rec.r.MarkLost {
-		mark = 0
-	}
-	from := max(mark, s.first+s.indexOps-1) // up to here it was synced
+	l := rec.log
+	from := max(rec.r.Mark.Synced, s.first+s.indexOps-1) // up to here it was synced
 	if s.file == nil || from >= s.first+s.placed-1 {
 		return nil
 	}
@@ -132,6 +129,7 @@ func (rec *recovery) settleMark() error {
 		held.ID, held.SumKnown, held.NextOffset = vsr.ID{Op: l.top}, false, 0
 		l.mark = held
 	}
+	l.mark.Synced = l.written.Op
 	if l.markFile == nil {
 		return l.createMarkFile()
 	}

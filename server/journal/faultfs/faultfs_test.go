@@ -233,3 +233,30 @@ func TestStopBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestOnDisk(t *testing.T) {
+	f := faultfs.New()
+	h := create(t, f, "f", "12345")
+	want := func(off, size int64, want bool) {
+		t.Helper()
+		if got := f.OnDisk("f", off, size); got != want {
+			t.Fatalf("%d bytes at %d are on the disk: %v, want %v", size, off, got, want)
+		}
+	}
+	must(t, h.Sync())
+	want(0, 5, false) // the name is not
+	must(t, f.SyncDir("."))
+	want(0, 5, true)
+	want(0, 6, false)
+	must(t, h.Writev([][]byte{[]byte("xy")}, 3))
+	want(0, 3, true)
+	want(0, 4, false)
+	f.Inject(faultfs.Fault{Verb: faultfs.VerbSync, Err: syscall.EIO, DropDirty: true})
+	if err := h.Sync(); err == nil {
+		t.Fatal("no fault")
+	}
+	must(t, h.Sync()) // the pages look clean
+	want(3, 2, false)
+	f.CrashHard()
+	want(0, 5, true)
+}

@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 )
@@ -94,4 +95,33 @@ func (f *FS) mustFile(name string) *node {
 		panic("faultfs: there is no file " + name)
 	}
 	return n
+}
+
+// OnDisk tells whether a power cut leaves a range of a file as the running system reads it now.
+func (f *FS) OnDisk(name string, off, size int64) bool {
+	name = clean(name)
+	n := f.names[name]
+	if n == nil || f.durable[name] != n || off+size > n.diskSize {
+		return false
+	}
+	for end := off + size; off < end; {
+		i, in := int(off/pageBytes), off%pageBytes
+		m := min(end-off, pageBytes-in)
+		cache, disk := at(n.cache, i), at(n.disk, i)
+		if cache != disk && !sameBytes(cache, disk, in, m) {
+			return false
+		}
+		off += m
+	}
+	return true
+}
+
+func sameBytes(a, b *page, off, n int64) bool {
+	if a == nil {
+		a = &zeroPage
+	}
+	if b == nil {
+		b = &zeroPage
+	}
+	return bytes.Equal(a[off:off+n], b[off:off+n])
 }
