@@ -26,7 +26,11 @@ func (l *Log) Append(frames []Frame) error {
 	for done := 0; done < len(frames); {
 		n := l.fitting(frames[done:])
 		if n == 0 {
-			if err := l.roll(); err != nil {
+			err := l.roll()
+			if err != nil && done == 0 && isFull(err) {
+				return fmt.Errorf("append op %d: %w", frames[0].Header.Op, ErrDiskFull)
+			}
+			if err != nil {
 				return l.fail(err)
 			}
 			continue

@@ -147,34 +147,44 @@ func (l *Log) readIndex(first uint64) (*index, error) {
 	return x, nil
 }
 
-// writeFile makes or replaces a whole small file atomically and durably.
+// writeFile makes or replaces a whole small file atomically and durably. After ErrDiskFull, which a file
+// system may tell at any of its steps, nothing has changed.
 func (l *Log) writeFile(name string, bufs ...[]byte) error {
 	tmp := name + ".tmp"
 	if err := removeIfThere(l.fs, tmp); err != nil {
 		return err
 	}
-	f, err := l.fs.Create(tmp)
+	err := l.writeNew(tmp, bufs)
+	if err == nil {
+		err = fault(name, "rename", l.fs.Rename(tmp, name))
+	}
+	if isFull(err) {
+		if err := removeIfThere(l.fs, tmp); err != nil {
+			return err
+		}
+		return fmt.Errorf("write %s: %w", name, ErrDiskFull)
+	}
 	if err != nil {
-		return fault(tmp, "create", err)
+		return err
+	}
+	return fault(l.dir, "sync", l.fs.SyncDir(l.dir))
+}
+
+// writeNew makes a file with all its content, and syncs that. Its name is not durable yet.
+func (l *Log) writeNew(name string, bufs [][]byte) error {
+	f, err := l.fs.Create(name)
+	if err != nil {
+		return fault(name, "create", err)
 	}
 	if err := f.Writev(bufs, 0); err != nil {
 		f.Close()
-		if isFull(err) {
-			return errors.Join(ErrDiskFull, removeIfThere(l.fs, tmp))
-		}
-		return fault(tmp, "write", err)
+		return fault(name, "write", err)
 	}
 	if err := f.Sync(); err != nil {
 		f.Close()
-		return fault(tmp, "sync", err)
+		return fault(name, "sync", err)
 	}
-	if err := f.Close(); err != nil {
-		return fault(tmp, "close", err)
-	}
-	if err := l.fs.Rename(tmp, name); err != nil {
-		return fault(name, "rename", err)
-	}
-	return fault(l.dir, "sync", l.fs.SyncDir(l.dir))
+	return fault(name, "close", f.Close())
 }
 
 // writeIndex writes the index of a segment whose ops are all durable and have a place.

@@ -131,17 +131,17 @@ func (l *Log) widen(p *preparedFile, size int64) error {
 	if p.filled >= size {
 		return nil
 	}
-	if err := l.zeroFill(p.file, p.filled, size); err != nil {
-		if isFull(err) {
-			return fmt.Errorf("prepare %s: %w", p.name, ErrDiskFull)
-		}
-		return fault(p.name, "write", err)
+	err := fault(p.name, "write", l.zeroFill(p.file, p.filled, size))
+	if err == nil {
+		err = fault(p.name, "sync", p.file.Sync())
 	}
-	if err := p.file.Sync(); err != nil {
-		return fault(p.name, "sync", err)
+	if isFull(err) {
+		return fmt.Errorf("prepare %s: %w", p.name, ErrDiskFull)
 	}
-	p.filled = size
-	return nil
+	if err == nil {
+		p.filled = size
+	}
+	return err
 }
 
 // takePrepared gives a prepared file the name of the segment that begins with op first. The name it
@@ -183,23 +183,24 @@ func (l *Log) fillStep(bytes int64) error {
 	}
 	p := l.preparing
 	to := min(roundUpToPage(p.filled+max(prepareStepBytes, min(bytes, prepareStepBytesMax))), l.segmentBytes)
-	if err := l.zeroFill(p.file, p.filled, to); err != nil {
-		name := p.name
-		if !isFull(err) {
-			return fault(name, "write", err)
-		}
+	isWhole := to == l.segmentBytes
+	err := fault(p.name, "write", l.zeroFill(p.file, p.filled, to))
+	if err == nil && isWhole {
+		err = fault(p.name, "sync", p.file.Sync())
+	}
+	if isFull(err) {
 		if err := l.giveUpPreparing(); err != nil {
 			return err
 		}
-		return fmt.Errorf("prepare %s: %w", name, ErrDiskFull)
+		return fmt.Errorf("prepare %s: %w", p.name, ErrDiskFull)
 	}
-	if to < l.segmentBytes {
+	if err != nil {
+		return err
+	}
+	if !isWhole {
 		p.file.StartWriting(p.filled, to-p.filled)
 		p.filled = to
 		return nil
-	}
-	if err := p.file.Sync(); err != nil {
-		return fault(p.name, "sync", err)
 	}
 	p.filled = to
 	l.prepared, l.preparing = append(l.prepared, *p), nil

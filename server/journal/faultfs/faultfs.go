@@ -15,7 +15,7 @@ import (
 
 // FS is the file system. New makes one.
 type FS struct {
-	// CapacityBytes bounds the sum of the sizes of all files; 0 is no bound.
+	// CapacityBytes bounds the sum of the sizes of all files; 0 is no bound. Where nothing is left, no new name fits either.
 	CapacityBytes int64
 	// ReadOnly refuses every change with EROFS.
 	ReadOnly bool
@@ -91,6 +91,9 @@ func (f *FS) Create(name string) (journal.File, error) {
 	if !f.parentExists(name) {
 		return nil, pathError("create", name, fs.ErrNotExist)
 	}
+	if f.isFull() {
+		return nil, pathError("create", name, syscall.ENOSPC)
+	}
 	n := &node{name: name}
 	f.apply(dirOp{to: name, node: n})
 	return &file{fs: f, node: n, generation: f.generation}, nil
@@ -107,6 +110,9 @@ func (f *FS) Mkdir(name string) error {
 	}
 	if !f.parentExists(name) {
 		return pathError("mkdir", name, fs.ErrNotExist)
+	}
+	if f.isFull() {
+		return pathError("mkdir", name, syscall.ENOSPC)
 	}
 	f.apply(dirOp{to: name, node: &node{dir: true}})
 	return nil
@@ -194,6 +200,8 @@ func (f *FS) FreeBytes() (uint64, error) {
 	}
 	return uint64(max(0, f.CapacityBytes-f.used())), nil
 }
+
+func (f *FS) isFull() bool { return f.CapacityBytes > 0 && f.used() >= f.CapacityBytes }
 
 // Ops counts the operations that change something, failed ones included.
 func (f *FS) Ops() int { return f.ops }

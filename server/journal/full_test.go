@@ -1,0 +1,89 @@
+package journal_test
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+)
+
+// A file system may say at any step that it has no room: it has given out all inodes, or finds out only when it writes.
+// Nothing is lost by it, and nothing is in doubt: the step is tried again.
+func TestFullDiskAtEachStep(t *testing.T) {
+	for _, name := range []string{".idx.tmp", ".tab.tmp", "next.seg"} {
+		for _, verb := range []faultfs.Verb{faultfs.VerbCreate, faultfs.VerbWrite, faultfs.VerbSync, faultfs.VerbClose, faultfs.VerbRename} {
+			if name == "next.seg" && verb == faultfs.VerbClose {
+				continue // it stays open
+			}
+			t.Run(name+" "+string(verb), func(t *testing.T) {
+				x := newFixture(t)
+				x.fs.Inject(faultfs.Fault{Verb: verb, Name: name, Err: syscall.EDQUOT, DropDirty: true, Sticky: true})
+				full := 0
+				try := func(do func() error) {
+					err := do()
+					if errors.Is(err, journal.ErrDiskFull) {
+						full++
+						if name == "next.seg" {
+							x.fs.Heal()
+							err = do()
+						}
+					}
+					if err != nil && !errors.Is(err, journal.ErrDiskFull) {
+						t.Fatal(err)
+					}
+				}
+				for _, f := range x.make(20, 2000) {
+					try(func() error { return x.log.Append([]journal.Frame{f}) })
+					x.frames = append(x.frames, f)
+					x.sync() // the indexes, too
+				}
+				try(func() error { return x.log.SaveTable(journal.Table{ID: x.frames[2].Header.ID()}) })
+				names, err := x.fs.List(dir)
+				x.must(err)
+				all := strings.Join(names, " ")
+				switch {
+				case strings.Contains(all, ".tmp"):
+					t.Fatalf("half-made files take room: %s", all)
+				case name == ".idx.tmp" && strings.Contains(all, ".idx"):
+					t.Fatalf("an index was written: %s", all)
+				case name != ".idx.tmp" && full == 0:
+					t.Fatal("the disk was never full")
+				}
+				x.fs.Heal()
+				x.sync()
+				x.must(x.log.SaveTable(journal.Table{ID: x.frames[2].Header.ID()}))
+				x.crash()
+				x.wantEnd(20, 20)
+				x.wantHeld(1, 20)
+				for _, first := range []string{"01", "08"} {
+					if _, err := x.fs.Open(dir + "/000000000000000000" + first + ".idx"); err != nil {
+						t.Fatalf("no index once there was room: %v", err)
+					}
+				}
+				if x.rec.Table() == nil {
+					t.Fatal("no checkpoint once there was room")
+				}
+			})
+		}
+	}
+}
+
+// A frame larger than a segment has its file made larger: also that may find out late that there is no room.
+func TestFullDiskWhileASegmentIsWidened(t *testing.T) {
+	x := newFixture(t)
+	x.append(1, 500)
+	x.must(x.log.Prepare())
+	large := x.make(1, int(3*x.opts.SegmentBytes))
+	x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbSync, Name: "next.seg", Err: syscall.ENOSPC, DropDirty: true})
+	if err := x.log.Append(large); !errors.Is(err, journal.ErrDiskFull) {
+		t.Fatal(err)
+	}
+	x.must(x.log.Append(large))
+	x.frames = append(x.frames, large...)
+	x.sync()
+	x.crash()
+	x.wantHeld(1, 2)
+}
