@@ -38,11 +38,11 @@ func (f *osFile) writeZerosDirect(off, bytes int64) (int64, error) {
 		switch {
 		case err == unix.EINTR:
 			continue
-		case err == unix.EINVAL || n%pageBytes != 0: // it wants other units
+		case err == unix.EINVAL: // it wants other units
 			return done, nil
 		case err != nil:
 			return done, &os.PathError{Op: "pwrite", Path: f.Name(), Err: err}
-		case n == 0:
+		case n == 0 || n%pageBytes != 0:
 			return done, nil
 		}
 		done += int64(n)

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,6 +49,25 @@ func TestOSWriteZeros(t *testing.T) {
 				t.Fatalf("reads back differently, %v", err)
 			}
 		})
+	}
+}
+
+// TestZerosThatCannotBeWritten: a failure on the way past the page cache is told, and not tried again through it.
+func TestZerosThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	knowsDirect(t, dir)
+	f, err := journal.OS(dir).Create("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	err = f.WriteZeros(1<<62, 4096)
+	if err == nil {
+		t.Skip("this file system has room for a file of any size")
+	}
+	var failed *os.PathError
+	if !errors.As(err, &failed) || failed.Op != "pwrite" || !errors.Is(err, unix.EFBIG) {
+		t.Fatalf("%v", err)
 	}
 }
 
