@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -48,7 +49,11 @@ type directory struct {
 // openDirectory reads the directory's state and counts this start, durably, before anybody hears
 // of it.
 func openDirectory(root string, c *Config, id int) (*directory, error) {
-	if err := os.MkdirAll(root, 0o755); err != nil {
+	path, err := filepath.Abs(root)
+	if err == nil {
+		err = journal.MkdirMissing(journal.OS("/"), strings.TrimPrefix(path, "/"))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("data directory: %w; pass another --data or mend its permissions", err)
 	}
 	lock, err := lockDirectory(root)

@@ -3,6 +3,7 @@ package journal_test
 import (
 	"errors"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 
 	"rejoin/server/journal"
@@ -48,4 +49,33 @@ func TestOpensCutShortTwice(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestNewDirectoryOutlivesAPowerCut: what is acknowledged lies below names that are durable.
+func TestNewDirectoryOutlivesAPowerCut(t *testing.T) {
+	const nodeState = "node.state"
+	payload := []byte("of a node")
+	disk := faultfs.New()
+	if err := errors.Join(disk.Mkdir("srv"), disk.SyncDir(".")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is there
+		if err := journal.MkdirMissing(disk, "srv/rejoin/data/n0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := journal.CreateStateFile(disk, "srv/rejoin/data/n0/"+nodeState, len(payload), payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	disk.CrashHard()
+	if _, _, err := journal.OpenStateFile(disk, "srv/rejoin/data/n0/"+nodeState, len(payload)); err != nil {
+		t.Errorf("after a power cut: %v", err)
+	}
+	if err := journal.MkdirMissing(disk, "srv/rejoin/data/n0/"+nodeState+"/below"); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("below a file: %v", err)
+	}
 }

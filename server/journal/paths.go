@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -74,4 +75,27 @@ func MkdirAll(fsys FS, dir string) error {
 		return fault(dir, "create", err)
 	}
 	return fault(dirOf(dir), "sync", fsys.SyncDir(dirOf(dir)))
+}
+
+// MkdirMissing does so where dir is missing, and asks nothing of what is there above: the directories of others may not even be
+// readable.
+func MkdirMissing(fsys FS, dir string) error {
+	if dir == "." || dir == "" {
+		return nil
+	}
+	there, err := fsys.Open(dir)
+	if err == nil {
+		return errors.Join(&fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}, there.Close())
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil // a directory, and whether it can be used is seen when it is
+	}
+	parent := dirOf(dir)
+	if err := MkdirMissing(fsys, parent); err != nil {
+		return err
+	}
+	if err := fsys.Mkdir(dir); err != nil {
+		return err
+	}
+	return fsys.SyncDir(parent)
 }
