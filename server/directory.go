@@ -28,6 +28,7 @@ import (
 const (
 	nodeStateFile  = "node.state"
 	nodeStateBytes = 68
+	eventsFile     = "events.ndjson"
 	bootIDFile     = "/proc/sys/kernel/random/boot_id"
 )
 
@@ -96,6 +97,9 @@ func readDirectory(root string, c *Config, id int) (*directory, error) {
 	d.incarnation = vsr.Incarnation{Boot: 1, Nonce: nonce()}
 	file, payload, err := journal.OpenStateFile(d.fs, nodeStateFile, nodeStateBytes)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := mustBeEmpty(d.fs, root); err != nil {
+			return nil, err
+		}
 		return d, nil
 	}
 	if errors.Is(err, journal.ErrUnreadable) {
@@ -115,6 +119,25 @@ func readDirectory(root string, c *Config, id int) (*directory, error) {
 		return nil, fmt.Errorf("count this start: %w", err)
 	}
 	return d, nil
+}
+
+// mustBeEmpty refuses a directory without a state that holds anything: it may be somebody else's, or a node's whose
+// state was lost, and that has acknowledged what lies there. A start that ended before the directory was formatted
+// leaves its events, and perhaps half a state.
+func mustBeEmpty(fsys journal.FS, root string) error {
+	names, err := fsys.List(".")
+	if err != nil {
+		return fmt.Errorf("data directory: %w; mend its permissions or its mount and start again", err)
+	}
+	for _, name := range names {
+		switch name {
+		case "lost+found", eventsFile, eventsFile + ".1", nodeStateFile + ".tmp":
+		default:
+			return fmt.Errorf("data directory %s holds %q and no %s, so it is neither empty nor known to be this node's; pass an empty directory as --data, or, where a node has used this one, restore its %s",
+				root, name, nodeStateFile, nodeStateFile)
+		}
+	}
+	return nil
 }
 
 func nonce() uint64 {

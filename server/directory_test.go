@@ -57,6 +57,43 @@ func TestDirectoryIsOneProcess(t *testing.T) {
 	}
 }
 
+// TestOnlyAnEmptyDirectoryIsBlank: nothing is formatted over what may be somebody's, nor over a log that has lost its node's
+// state. What a start leaves that ended too early, and what a file system makes, does not count.
+func TestOnlyAnEmptyDirectoryIsBlank(t *testing.T) {
+	for name, want := range map[string]bool{"": true, "lost+found/": true, "events.ndjson": true, "events.ndjson.1": true, "node.state.tmp": true,
+		"topics/orders/0/": false, "letters.txt": false, "node.state.old": false, ".profile": false} {
+		root := t.TempDir()
+		path := filepath.Join(root, name)
+		var err error
+		switch {
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(path, 0o755)
+		case name != "":
+			err = os.WriteFile(path, []byte("x"), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := openDirectory(root, testConfig(1, 1), 0)
+		switch {
+		case want && err != nil:
+			t.Errorf("%q: %v", name, err)
+		case !want && err == nil:
+			t.Errorf("a directory that holds %q passes for an empty one", name)
+		case want:
+			err = errors.Join(d.save(), d.close())
+		case !strings.Contains(err.Error(), strings.TrimSuffix(strings.SplitAfter(name, "/")[0], "/")) || !strings.Contains(err.Error(), "--data"):
+			t.Errorf("%q: the refusal tells neither what is there nor what to do: %v", name, err)
+		}
+		if want && err != nil {
+			t.Errorf("%q cannot be formatted: %v", name, err)
+		}
+		if left, err := os.ReadDir(root); err == nil && !want && len(left) != 1 {
+			t.Errorf("%q: a refusal leaves %v", name, left)
+		}
+	}
+}
+
 // TestUnreadableDirectory: only what no copy holds is past mending.
 func TestUnreadableDirectory(t *testing.T) {
 	root, c := t.TempDir(), testConfig(1, 1)

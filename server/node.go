@@ -104,7 +104,7 @@ func (n *node) furnish(o Options) (err error) {
 	if n.pool, err = wire.NewPool(n.poolBuffers()); err != nil {
 		return fmt.Errorf("frame buffers: %w", err)
 	}
-	if n.recorder, err = events.Open(events.Options{Path: filepath.Join(o.Dir, "events.ndjson"), Node: n.id}); err != nil {
+	if n.recorder, err = events.Open(events.Options{Path: filepath.Join(o.Dir, eventsFile), Node: n.id}); err != nil {
 		return fmt.Errorf("events file: %w", err)
 	}
 	for t := range n.config.Topics {
