@@ -15,12 +15,13 @@
 //	peer links   messages, frames, chunks -> inbox of g
 //	pauses       each second              -> the longest GC pause    -> events
 //	events       what was observed        -> events.ndjson, followers
+//	log lines    what was logged          -> the logger
 //
 // A partition has no goroutine of its own. Whoever posts to the inbox of a group while nobody has the
 // turn takes it, and lets what is posted happen, for a few inputs; the loop does what is left then. So
 // a batch wakes only those who have a socket or a disk to wait for. One has the turn at a time.
 //
 // The inbox blocks who posts to it while it is full: back-pressure goes to the socket it came from. A
-// turn never blocks: what it sends is queued or dropped, what it gives the disk is bounded by the
+// turn never blocks: what it sends and logs is queued or dropped, what it gives the disk is bounded by the
 // pipeline, the ring and the chunks a pull allows.
 package server

@@ -65,6 +65,12 @@ type node struct {
 // It returns nil after a clean stop, an error that Is ErrFenced when the node had to stop itself,
 // and else why it could not start.
 func Run(ctx context.Context, o Options) error {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	lines := newLogLines()
+	defer lines.close()
+	o.Logger = lines.logger(o.Logger)
 	n, err := newNode(o)
 	if err != nil {
 		return err
@@ -74,9 +80,6 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newNode(o Options) (*node, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	if o.ID < 0 || o.ID >= len(o.Config.Nodes) {
 		return nil, fmt.Errorf("node %d is not in the cluster file, which has %d nodes", o.ID, len(o.Config.Nodes))
 	}
