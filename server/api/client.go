@@ -101,6 +101,7 @@ type ClientStats struct {
 	ConnectionsOpen    int
 	ConnectionsRefused uint64    // beyond the cap
 	ConnectionsEvicted uint64    // unused, idle or slow ones, given up at the cap for others
+	AcceptsFailed      uint64    // for want of files or memory; they were tried again
 	LongPolls          int       // reads that wait for frames
 	BadRequests        uint64    // that were not HTTP, too slow, or cut
 	Answers            [6]uint64 // by hundreds of the status: Answers[2] are 200 to 299
@@ -152,7 +153,7 @@ func (p *ClientPlane) Address() net.Addr { return p.listener.Addr() }
 
 // Stats takes a snapshot.
 func (p *ClientPlane) Stats() ClientStats {
-	s := ClientStats{ConnectionsOpen: p.listener.open(), ConnectionsRefused: p.listener.refused.Load(), ConnectionsEvicted: p.listener.evicted.Load(),
+	s := ClientStats{ConnectionsOpen: p.listener.open(), ConnectionsRefused: p.listener.refused.Load(), ConnectionsEvicted: p.listener.evicted.Load(), AcceptsFailed: p.listener.failed.Load(),
 		LongPolls: int(p.longPolls.Load()), BadRequests: p.badHTTP.Load()}
 	for i := range p.answers {
 		s.Answers[i] = p.answers[i].Load()

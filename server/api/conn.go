@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -17,6 +19,9 @@ const (
 	lingerTimeout  = 500 * time.Millisecond
 	lingerBytesMax = 2 << 20
 	lingerChunk    = 8 << 10
+
+	// acceptPause is how long nothing is accepted where there are too few files or too little memory.
+	acceptPause = 50 * time.Millisecond
 
 	// fullAnswerTimeout bounds the one small write to a connection beyond the cap.
 	fullAnswerTimeout = 100 * time.Millisecond
@@ -36,6 +41,7 @@ type listener struct {
 	makesRoom      bool // at the cap, for who comes; see evict
 	refused        atomic.Uint64
 	evicted        atomic.Uint64
+	failed         atomic.Uint64 // accepts, which were tried again
 
 	// observeRead is for tests: it sees every slice that the HTTP reader has filled.
 	observeRead atomic.Pointer[func([]byte)]
@@ -48,6 +54,11 @@ type listener struct {
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		tcp, err := l.AcceptTCP()
+		if isPassing(err) { // who wants to connect waits meanwhile
+			l.failed.Add(1)
+			time.Sleep(acceptPause)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +76,17 @@ func (l *listener) Accept() (net.Conn, error) {
 		l.refused.Add(1)
 		refuseConn(tcp)
 	}
+}
+
+// isPassing tells of an accept that says nothing of the listener: there were too few files or too little memory, or the other side was
+// gone already. fasthttp would take it for the end.
+func isPassing(err error) bool {
+	for _, passing := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
 }
 
 // refuseConn does its best to tell why; the client is not waited for. Its socket's send buffer is

@@ -20,6 +20,7 @@ func (p *ClientPlane) Collect(out chan<- prometheus.Metric) {
 	send(prometheus.GaugeValue, "rejoin_client_connections", "Open client connections.", float64(s.ConnectionsOpen))
 	send(prometheus.CounterValue, "rejoin_client_connections_refused_total", "Client connections beyond the cap.", float64(s.ConnectionsRefused))
 	send(prometheus.CounterValue, "rejoin_client_connections_evicted_total", "Unused, idle or slow client connections given up at the cap.", float64(s.ConnectionsEvicted))
+	send(prometheus.CounterValue, "rejoin_client_accepts_failed_total", "Client connections that could not be accepted at once, for want of files or memory.", float64(s.AcceptsFailed))
 	send(prometheus.GaugeValue, "rejoin_client_waiting_reads", "Reads that wait for new frames.", float64(s.LongPolls))
 	send(prometheus.CounterValue, "rejoin_client_bad_requests_total", "Requests that were not HTTP, too slow or cut.", float64(s.BadRequests))
 	answers := prometheus.NewDesc("rejoin_client_answers_total", "Answers by class of status.", []string{"class"}, nil)
