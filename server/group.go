@@ -141,6 +141,10 @@ func (g *group) flush(ctx context.Context) {
 		turn := g.node.turns.take(ctx.Done(), patience)
 		jobs = g.jobs.take(jobs) // now, not before: what came while this one waited shares its sync
 		if err := g.node.use(jobs); err != nil {
+			if turn {
+				g.node.turns.giveBack()
+			}
+			g.jobs.putBack(jobs)
 			g.node.fence(g, err)
 			return
 		}

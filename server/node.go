@@ -96,7 +96,7 @@ func newNode(o Options) (*node, error) {
 		return nil, err
 	}
 	if err := n.furnish(o); err != nil {
-		_ = n.dir.close() // the error that matters is there already
+		n.abandon()
 		return nil, err
 	}
 	return n, nil
@@ -263,13 +263,32 @@ func (n *node) isOpen() bool {
 	}
 }
 
-func (n *node) close() {
-	_ = n.dir.close()
-	_ = n.pool.Close() // refuses while the kernel still reads a buffer; the process ends anyway
+// abandon lets go of what a node has opened that cannot start: who runs it may try again in this process. The error that
+// matters is there already.
+func (n *node) abandon() {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if n.network != nil {
+		_ = n.network.Run(ended)
+	}
+	if n.recorder != nil {
+		_ = n.recorder.Run(ended)
+	}
+	n.close()
 }
 
+func (n *node) close() {
+	_ = n.dir.close()
+	if n.pool != nil {
+		_ = n.pool.Close() // refuses while the kernel still reads a buffer; the process ends anyway
+	}
+}
+
+// closeLogs closes what every group has open, once nothing of it runs any more. What its flusher has left is never done: the disk has failed, or
+// is full.
 func (n *node) closeLogs() {
 	for _, g := range n.groups {
+		partition.Discard(g.jobs.take(nil))
 		if g.disk == nil {
 			continue
 		}

@@ -24,8 +24,7 @@ func (n *node) openGroups() error {
 		return fmt.Errorf("save on which machine the data directory is used: %w", err)
 	}
 	n.open()
-	ctx, end := context.WithCancel(n.stopping)
-	context.AfterFunc(n.stopping, end)
+	ctx := n.stopping
 	for _, g := range n.groups {
 		n.wg.Go(func() { g.loop(ctx) })
 		n.wg.Go(func() { g.flush(ctx) })
@@ -103,17 +102,17 @@ func (g *group) recover() error {
 	if err != nil {
 		return err
 	}
-	g.disk = disk
 	config := g.config()
 	forgotten, err := g.hasForgotten(rec)
-	if err != nil {
-		return err
+	var boot vsr.Boot
+	if err == nil {
+		boot, err = partition.Boot(disk.Log(), rec, &config, partition.Past{SameBoot: n.dir.sameBoot, Forgotten: forgotten})
 	}
-	boot, err := partition.Boot(disk.Log(), rec, &config, partition.Past{SameBoot: n.dir.sameBoot, Forgotten: forgotten})
 	if err != nil {
 		_ = disk.Close() // nothing was written that counts
 		return err
 	}
+	g.disk = disk
 	g.part, err = partition.New(partition.Options{Replica: config, Boot: boot, RingBytes: int(limits.RingBytes), CheckpointBytes: limits.SegmentBytes, Outside: g})
 	if err != nil {
 		return err
