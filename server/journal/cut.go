@@ -291,7 +291,11 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		l.sealed = l.keepListed(l.sealed)
 		l.start = l.segments[0].before()
 		l.mu.Unlock()
-		if err := l.saveStart(); err != nil { // before: a start must know that this file was not lost
+		err := l.saveStart() // before: a start must know that this file was not lost
+		if l.startFile == nil && isFull(err) {
+			err = nil // none is on record that would miss it
+		}
+		if err != nil {
 			return segments, l.fail(err)
 		}
 		if err := l.removeFiles(s.first); err != nil {

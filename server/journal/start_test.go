@@ -77,6 +77,22 @@ func TestTrimmedIsNotLost(t *testing.T) {
 	x.wantEnd(40, 40)
 }
 
+// TestTrimOnAFullDisk: a trim makes room, and must not ask for any.
+func TestTrimOnAFullDisk(t *testing.T) {
+	x := segmented(t)
+	x.fs.Delete(dir + "/start")
+	x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbCreate, Name: "start.tmp", Err: syscall.ENOSPC, Sticky: true})
+	x.crash()
+	if n, err := x.log.Trim(20); n != 2 || err != nil {
+		t.Fatalf("%d segments were trimmed: %v", n, err)
+	}
+	x.crash()
+	if x.rec.Start != 15 || len(x.rec.Holes) > 0 {
+		t.Fatalf("the log begins at op %d, holes %v", x.rec.Start, x.rec.Holes)
+	}
+	x.wantHeld(15, 40)
+}
+
 // TestBorder: where the log begins after a trim is known before.
 func TestBorder(t *testing.T) {
 	x := segmented(t)
