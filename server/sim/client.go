@@ -257,8 +257,9 @@ func (w *world) readLatest(p *process) {
 			return
 		}
 		w.cover.ReadsLatest++
-		if s := p.status(); s.Commit.Op < must {
-			w.fail("latest", "replica %d answers a read of the latest at commit %d, op %d was acknowledged before it was asked", p.n.id, s.Commit.Op, must)
+		if shown := min(p.readable, p.log().Written().Op); shown < must {
+			w.fail("latest", "replica %d answers a read of the latest, and shows ops up to %d at commit %d; op %d was acknowledged before it was asked",
+				p.n.id, shown, p.status().Commit.Op, must)
 		}
 	})
 }

@@ -33,9 +33,13 @@ type parked struct {
 	token uint64
 }
 
-// reader waits until a quorum has echoed a beat sent after it came.
+// reader waits until a quorum has echoed a beat sent after it came, and until this log has what it is to see.
+//
+// Two backups can commit an op, and its client be answered, while the primary's own disk still waits for the
+// sync before. A read here would not show that op yet.
 type reader struct {
 	token, round uint64
+	op           uint64 // the commit when it came; 0: it reads nothing
 	outcome      Outcome
 }
 
@@ -237,34 +241,48 @@ func (r *Replica) onReadLatest(token uint64) {
 		r.reply(token, OutcomeNotPrimary, nil, "")
 		return
 	}
-	r.confirm(token, OutcomeCommitted)
+	// What earlier primaries have committed lies at or below startHead.
+	r.confirm(reader{token: token, op: max(r.log.commit.Op, r.lead.startHead), outcome: OutcomeCommitted})
 }
 
-// confirm answers token with o once a quorum has shown that this replica was primary when it asked.
-func (r *Replica) confirm(token uint64, o Outcome) {
+// confirm answers q once a quorum has shown that this replica was primary when it asked.
+func (r *Replica) confirm(q reader) {
 	if len(r.lead.readers) >= r.cfg.WaitingMax {
-		r.reply(token, OutcomeBusy, nil, "too many answers wait for a quorum")
+		r.reply(q.token, OutcomeBusy, nil, "too many answers wait for a quorum")
 		return
 	}
 	r.beat()
-	r.lead.readers = append(r.lead.readers, reader{token, r.lead.round, o})
+	q.round = r.lead.round
+	r.lead.readers = append(r.lead.readers, q)
 }
 
+// settleReads answers readers. What is only written could be shown as well, but a shell need not tell of that
+// where acknowledgements rest on syncs, and a reader waits for one sync at most.
 func (r *Replica) settleReads() {
 	l := &r.lead
-	for l.leading && len(l.readers) > 0 && r.log.commit.Op >= l.startHead {
-		echoes := 1
-		for i := range r.cfg.Replicas {
-			if i != r.cfg.Self && l.echoed[i] >= l.readers[0].round {
-				echoes++
-			}
-		}
-		if echoes < r.quorum() {
-			return
-		}
-		r.reply(l.readers[0].token, l.readers[0].outcome, nil, "")
-		l.readers = l.readers[1:]
+	if !l.leading || len(l.readers) == 0 || r.log.commit.Op < l.startHead {
+		return
 	}
+	left := l.readers[:0]
+	for _, q := range l.readers {
+		if q.op > r.log.stable.Op || !r.echoed(q.round) {
+			left = append(left, q)
+		} else {
+			r.reply(q.token, q.outcome, nil, "")
+		}
+	}
+	l.readers = left
+}
+
+// echoed tells whether a quorum, this replica included, has answered a beat of this round or a later one.
+func (r *Replica) echoed(round uint64) bool {
+	echoes := 1
+	for i := range r.cfg.Replicas {
+		if i != r.cfg.Self && r.lead.echoed[i] >= round {
+			echoes++
+		}
+	}
+	return echoes >= r.quorum()
 }
 
 func (r *Replica) onDiskFull(full bool) {

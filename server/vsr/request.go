@@ -146,7 +146,7 @@ func (r *Replica) answered(w *waiter) bool {
 	s := r.tab.find(h.Session)
 	switch {
 	case s == nil || s.Last.Client != h.Client:
-		r.confirm(w.token, OutcomeEvicted) // a primary that was deposed and does not know it must not say so
+		r.confirm(reader{token: w.token, outcome: OutcomeEvicted}) // a primary that was deposed and does not know it must not say so
 	case s.Last.Kind == KindRegister || s.Last.Request < h.Request:
 		return false
 	case s.Last.Request > h.Request:
