@@ -35,8 +35,9 @@ type group struct {
 
 	clients  clients
 	snapshot atomic.Pointer[snapshot]
-	readable atomic.Uint64 // readers see ops up to here
-	raised   broadcast     // readable has risen
+	readable atomic.Uint64 // readers see ops up to here, as far as they are written
+	raised   broadcast     // readable has risen, or what was readable has been written
+	wrote    uint64        // the flusher's: the last op written, at most
 	beatAt   atomic.Int64  // when the last beat came, CLOCK_MONOTONIC
 	beatView atomic.Uint64 // and its view
 }
@@ -60,11 +61,20 @@ func newGroup(n *node, number uint32, topic TopicConfig, index int) *group {
 // postInput hands an input to the partition. It blocks while the inbox is full.
 func (g *group) postInput(in vsr.Input) { g.inbox.post(item{in: in}) }
 
-// postDone is postInput for what the disk has done. Where acknowledgements rest on syncs alone, nobody
-// waits for what is only written.
+// postDone is postInput for what the disk has done. Where acknowledgements rest on syncs alone, the replica need
+// not hear of what is only written; readers wait for it where others have committed it before.
 func (g *group) postDone(in vsr.Input) {
-	if in.Kind == vsr.InWritten && g.topic.Durability == DurabilityPersisted {
-		return
+	switch in.Kind {
+	case vsr.InWritten:
+		if g.readable.Load() > g.wrote {
+			g.raised.fire()
+		}
+		g.wrote = in.ID.Op
+		if g.topic.Durability == DurabilityPersisted {
+			return
+		}
+	case vsr.InCutDone, vsr.InInstalled: // the log may end earlier now
+		g.wrote = 0
 	}
 	g.postInput(in)
 }

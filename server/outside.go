@@ -112,7 +112,7 @@ func (g *group) Reply(token uint64, a partition.Answer) { g.clients.answer(token
 // Committed is for observers of every commit; here readers wait, and they are told by Readable.
 func (g *group) Committed(vsr.ID) {}
 
-// Readable lets readers see more.
+// Readable lets readers see more, what is not written yet once it is: see postDone.
 func (g *group) Readable(op uint64) {
 	g.readable.Store(op)
 	g.raised.fire()
