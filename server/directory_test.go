@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"rejoin/server/peer"
-	"rejoin/server/wire"
 )
 
 func testConfig(nodes, partitions int) *Config {
@@ -116,21 +115,6 @@ func TestUnreadableDirectory(t *testing.T) {
 	}
 	if _, err := openDirectory(root, c, 0); err == nil || strings.Contains(err.Error(), "empty one") {
 		t.Errorf("a file that cannot be opened is no reason to throw the directory away: %v", err)
-	}
-}
-
-// TestPoolOfManyPartitions: every number of partitions that a cluster file may have gets a pool.
-func TestPoolOfManyPartitions(t *testing.T) {
-	for _, partitions := range []int{1, 8, partitionsMax} {
-		n := &node{config: *testConfig(5, partitions)}
-		pool, err := wire.NewPool(n.poolBuffers())
-		if err != nil {
-			t.Errorf("%d partitions: %v", partitions, err)
-			continue
-		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -131,21 +131,6 @@ func (n *node) savedLives() []uint64 {
 	return lives
 }
 
-// peerQueueFrames may wait for a peer that is slow.
-const peerQueueFrames = 512
-
-// poolBuffers is the sum of everything that may hold a frame at once: per group the ring, a pipeline
-// kept beyond the head, a pipeline on its way to the disk, what waits in the inbox; and one lent to
-// each client connection. A group more than the first shares in half of that: rings are bounded by
-// bytes too. Many groups share what a pool can have at most.
-func (n *node) poolBuffers() int {
-	if b := n.config.Limits.PoolBuffers; b > 0 {
-		return b
-	}
-	one := n.config.Limits.RingOps + 3*n.config.Limits.PipelineOps + inboxItems
-	return min(one+(n.config.Partitions()-1)*one/2+(len(n.config.Nodes)-1)*peerQueueFrames+n.config.Limits.ClientConnections+256, poolBuffersLimit)
-}
-
 func (n *node) listen(o Options) (err error) {
 	nodes := make([]peer.Node, len(n.config.Nodes))
 	for i, c := range n.config.Nodes {
@@ -154,7 +139,7 @@ func (n *node) listen(o Options) (err error) {
 	own := n.config.Nodes[n.id].Listen
 	n.network, err = peer.New(peer.Options{Self: n.id, Nodes: nodes, Groups: len(n.groups), Listen: own.Peer, ClusterID: n.config.ClusterID(),
 		FixedDigest: n.config.FixedDigest(), KnownBoots: n.savedLives(), Secret: o.Secret, Local: peer.Local{Incarnation: n.dir.incarnation, Format: n.dir.format},
-		Pool: n.pool, Handler: n, Logger: n.log, BulkBytesPerSecondMax: n.config.Limits.TransferBytesPerSMax})
+		Pool: n.pool, Spared: n.sparedBuffers(), Handler: n, Logger: n.log, BulkBytesPerSecondMax: n.config.Limits.TransferBytesPerSMax})
 	if err != nil {
 		return err
 	}

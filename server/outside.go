@@ -66,11 +66,7 @@ func (g *group) damaged(err error) {
 // Serve sends a chunk of committed ops from the segment files.
 func (g *group) Serve(c partition.Chunk) {
 	last := c.From - 1
-	limits := &g.node.config.Limits
-	limit, to := limits.RepairChunkBytes, min(c.To, c.From+uint64(limits.RepairChunkOps)-1)
-	if c.Transfer {
-		limit, to = partition.TransferChunkBytes, c.To
-	}
+	to, limit := g.chunkEnd(&c)
 	load := func() (peer.Payload, error) {
 		span, err := g.disk.Log().Span(c.From, to, limit)
 		if err != nil {
@@ -98,6 +94,16 @@ func (g *group) Serve(c partition.Chunk) {
 	if err := g.node.network.SendLater(int(c.Peer), load, done); err != nil {
 		g.later(vsr.Input{Kind: vsr.InServed, Peer: c.Peer, Round: c.Round, Window: c.Index, ID: vsr.ID{Op: c.From - 1}})
 	}
+}
+
+// chunkEnd is the last op that a chunk may have, and how many bytes.
+func (g *group) chunkEnd(c *partition.Chunk) (to uint64, bytes int64) {
+	limits := &g.node.config.Limits
+	ops, bytes := uint64(limits.RepairChunkOps), limits.RepairChunkBytes
+	if c.Transfer {
+		ops, bytes = partition.TransferChunkOps, partition.TransferChunkBytes
+	}
+	return min(c.To, c.From+ops-1), bytes
 }
 
 // later posts to the own inbox from a turn, which must not wait for room there.

@@ -14,7 +14,8 @@ import (
 type Options struct {
 	Replica         vsr.Config
 	Boot            vsr.Boot
-	RingBytes       int   // the ring of recent ops holds at most so many bytes beside Replica.RingOps
+	RingFrames      int   // the ring holds at most so many recent ops in memory; 0: Replica.RingOps. Older ones are sent from the log
+	RingBytes       int   // and so many bytes of them
 	CheckpointBytes int64 // of log between two checkpoints of the client table
 	Outside         Outside
 }
@@ -47,9 +48,12 @@ func New(o Options) (*Partition, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.RingFrames <= 0 {
+		o.RingFrames = int(o.Replica.RingOps)
+	}
 	return &Partition{
 		replica: r, outside: o.Outside, pending: map[uint64]*wire.Buffer{},
-		kept: make([]*wire.Buffer, o.Replica.PipelineOps), ring: newRing(int(o.Replica.RingOps), o.RingBytes),
+		kept: make([]*wire.Buffer, o.Replica.PipelineOps), ring: newRing(o.RingFrames, o.RingBytes),
 		commit: r.Status().Commit, readable: newReadable(r.Status().Commit.Op), ringOps: o.Replica.RingOps, checkpointBytes: o.CheckpointBytes,
 	}, nil
 }

@@ -320,3 +320,50 @@ func TestAnEmptyPoolDropsTheFrameAndKeepsTheLink(t *testing.T) {
 		t.Errorf("%d counted, want 2", got)
 	}
 }
+
+// What comes in bulk leaves some buffers to everybody else, and waits for its own.
+func TestChunksSpareBuffers(t *testing.T) {
+	const spared = 5
+	c := newCluster(t, 2)
+	b := c.start(1, func(o *Options) {
+		o.Spared = spared
+		o.timing = defaultTiming()
+		o.timing.poolPatience = 20 * time.Millisecond
+	})
+	protocol := ghost(t, c, b, purposeProtocol)
+	conn, err := net.Dial("tcp", b.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	bulk, err := protocol.n.dialHandshake(conn, 1, purposeBulk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []*wire.Buffer
+	for b.pool.Free() > spared {
+		held = append(held, b.pool.Get(wire.OwnerTest))
+	}
+	frame, next := rawFrame(5, 50_000), rawFrame(6, 100)
+	chunk := wire.AppendEnvelope(nil, ghostMessage(vsr.MsgChunk), len(frame)+len(next))
+	chunk = append(append(chunk, frame...), next...)
+	if _, err := bulk.conn.Write(chunk); err != nil {
+		t.Fatal(err)
+	}
+	b.heard.await(t, 1, "chunk end round 0 window 0 ok false")
+	say := append(wire.AppendEnvelope(nil, ghostMessage(vsr.MsgPrepare), len(frame)), frame...)
+	if _, err := protocol.conn.Write(append(say, wire.AppendEnvelope(nil, ghostMessage(vsr.MsgAskHead), 0)...)); err != nil {
+		t.Fatal(err)
+	}
+	b.heard.await(t, 1, "ask_head from 0")
+	if b.heard.count("prepare") != 1 {
+		t.Errorf("no buffer was left for a prepare; heard %q", b.heard.all())
+	}
+	for _, f := range held {
+		f.Release(wire.OwnerTest)
+	}
+	if _, err := bulk.conn.Write(chunk); err != nil {
+		t.Fatal(err)
+	}
+	b.heard.await(t, 1, "chunk end round 0 window 0 ok true")
+}

@@ -11,10 +11,10 @@ import (
 	"rejoin/server/wire"
 )
 
-// ErrNoBuffer says that a chunk was lost because the pool stayed empty.
+// ErrNoBuffer says that a chunk was lost because the pool had none to spare for long.
 var ErrNoBuffer = errors.New("no frame buffer was free")
 
-// poolRetryInterval is how often a bulk reader asks an empty pool again, which has no queue.
+// poolRetryInterval is how often a bulk reader asks the pool again, which has no queue.
 const poolRetryInterval = 2 * time.Millisecond
 
 // readBulk delivers fetched frames and chunks until the link ends.
@@ -91,10 +91,11 @@ func (rc *receiver) readChunkFrame(ctx context.Context, m *vsr.Message, op uint6
 	return bytes, nil
 }
 
-// patientBuffer waits for a buffer: while it does, TCP holds the sender back.
+// patientBuffer waits for a buffer: while it does, TCP holds the sender back. Some it never takes: without them the
+// clients of every partition, and the prepares that hold them up, would have none while one log is transferred.
 func (rc *receiver) patientBuffer(ctx context.Context) *wire.Buffer {
-	pool, patience := rc.l.n.options.Pool, rc.l.n.options.timing.poolPatience
-	frame := pool.Get(wire.OwnerPeerRead)
+	pool, spared, patience := rc.l.n.options.Pool, rc.l.n.options.Spared, rc.l.n.options.timing.poolPatience
+	frame := pool.GetSparing(wire.OwnerPeerRead, spared)
 	if frame != nil {
 		return frame
 	}
@@ -105,7 +106,7 @@ func (rc *receiver) patientBuffer(ctx context.Context) *wire.Buffer {
 	for {
 		select {
 		case <-retry.C:
-			if frame := pool.Get(wire.OwnerPeerRead); frame != nil {
+			if frame := pool.GetSparing(wire.OwnerPeerRead, spared); frame != nil {
 				return frame
 			}
 		case <-giveUp.C:

@@ -122,6 +122,7 @@ type Options struct {
 	KnownBoots  []uint64 // by node: highest boot counter remembered; nil: none
 
 	Pool    *wire.Pool
+	Spared  int // buffers of Pool that chunks leave to everybody else: who sends them can wait
 	Handler Handler
 	Logger  *slog.Logger // nil: silent
 
@@ -140,6 +141,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("%d groups; 1 to %d are possible", o.Groups, groupsMax)
 	case o.Pool == nil || o.Handler == nil:
 		return errors.New("a network needs a pool and a handler")
+	case o.Spared < 0 || o.Spared >= o.Pool.Stats().Buffers:
+		return fmt.Errorf("%d buffers of a pool of %d are to be spared; a chunk needs one", o.Spared, o.Pool.Stats().Buffers)
 	case o.Local.Format == 0 || o.Local.Format >= formatsEnd:
 		return fmt.Errorf("%s is no state of a data directory", o.Local.Format)
 	case o.KnownBoots != nil && len(o.KnownBoots) != len(o.Nodes):

@@ -82,7 +82,7 @@ func (p *process) Serve(c partition.Chunk) {
 func (p *process) serve(c partition.Chunk) {
 	opsMax, bytesMax := uint64(partition.RepairChunkOps), partition.RepairChunkBytes
 	if c.Transfer {
-		opsMax, bytesMax = c.To-c.From+1, partition.TransferChunkBytes
+		opsMax, bytesMax = partition.TransferChunkOps, partition.TransferChunkBytes
 	}
 	small := p.w.setup.config.PipelineOps // so that a pull has several chunks
 	if p.w.setup.chunkOps > 0 {

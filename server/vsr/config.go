@@ -33,6 +33,12 @@ type Config struct {
 	Mistakes mistake.Set // what the simulator wants done wrong; none in a node
 }
 
+// PullOps is how many ops a pull lets be on their way to the disk at most, where no chunk has more than so many:
+// it allows its server another one while no more than half a ring waits.
+func (c *Config) PullOps(chunkOps uint64) uint64 {
+	return c.RingOps/2 + max(repairChunks, transferChunks)*chunkOps
+}
+
 // Default returns a Config with every limit at its documented default.
 func Default() Config {
 	return Config{PipelineOps: 256, RingOps: 1024, SessionsMax: 65_536, WaitingMax: 1024, SyncRequired: true,

@@ -101,11 +101,19 @@ func newPool(slab []byte, buffers int, checked bool) *Pool {
 
 // Get takes a buffer with one reference, held by owner; nil when the pool is empty.
 func (p *Pool) Get(owner Owner) *Buffer {
+	b := p.GetSparing(owner, 0)
+	if b == nil {
+		p.misses.Add(1)
+	}
+	return b
+}
+
+// GetSparing is Get for who can wait: it leaves so many buffers to the others, and is no miss.
+func (p *Pool) GetSparing(owner Owner, left int) *Buffer {
 	p.mu.Lock()
 	last := len(p.free) - 1
-	if last < 0 {
+	if last < left {
 		p.mu.Unlock()
-		p.misses.Add(1)
 		return nil
 	}
 	b := &p.buffers[p.free[last]]

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"rejoin/server/partition"
+	"rejoin/server/vsr"
+)
+
+// peerQueueFrames may wait for a peer that is slow.
+const peerQueueFrames = 512
+
+// poolBuffers is the sum of everything that may hold a frame at once: per group the ring, a pipeline kept beyond the
+// head, what a pull lets be on its way to the disk, what waits in the inbox; per peer a queue; one lent to each client
+// connection; and some for what is read back from logs. A primary's pipeline on its way to the disk is in the ring, too.
+//
+// A group more than the first gets half of that, and all of them what a pool can have at most: not all are busy at
+// once. Yet the rings of all are filled over time, and after an outage all may pull. So whatever the number, rings and
+// what is kept beyond heads have half of the pool (ringFrames), and pulls leave a quarter to others (sparedBuffers) and
+// wait: what they hold goes to the disk.
+func (n *node) poolBuffers() int {
+	l := &n.config.Limits
+	if l.PoolBuffers > 0 {
+		return l.PoolBuffers
+	}
+	replica := vsr.Config{RingOps: uint64(l.RingOps)}
+	pull := int(replica.PullOps(uint64(max(l.RepairChunkOps, partition.TransferChunkOps))))
+	one := l.RingOps + l.PipelineOps + pull + inboxItems
+	const readBack = 256
+	return min(one+(n.config.Partitions()-1)*one/2+(len(n.config.Nodes)-1)*peerQueueFrames+l.ClientConnections+readBack, poolBuffersLimit)
+}
+
+// ringFrames is how many frames a group's ring keeps in memory at most: its share of half the pool, without a pipeline
+// that may be kept beyond the head; in a pool that is too small for that, half of its share.
+func (n *node) ringFrames() int {
+	share := n.poolBuffers() / 2 / n.config.Partitions()
+	return max(1, min(n.config.Limits.RingOps, max(share-n.config.Limits.PipelineOps, share/2)))
+}
+
+// sparedBuffers is how many buffers pulls leave to everybody else.
+func (n *node) sparedBuffers() int { return n.poolBuffers() / 4 }

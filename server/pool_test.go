@@ -1,0 +1,57 @@
+package server
+
+import (
+	"testing"
+
+	"rejoin/server/partition"
+	"rejoin/server/vsr"
+	"rejoin/server/wire"
+)
+
+// TestPoolOfManyPartitions: every number of partitions that a cluster file may have gets a pool.
+func TestPoolOfManyPartitions(t *testing.T) {
+	for _, partitions := range []int{1, 8, partitionsMax} {
+		n := &node{config: *testConfig(5, partitions)}
+		pool, err := wire.NewPool(n.poolBuffers())
+		if err != nil {
+			t.Errorf("%d partitions: %v", partitions, err)
+			continue
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPoolIsShared: rings, what is kept beyond heads and what pulls leave to others never take a pool whole, however many
+// partitions there are: a log that catches up gets its buffers in the end, and so does a client.
+func TestPoolIsShared(t *testing.T) {
+	for partitions := 1; partitions <= partitionsMax; partitions++ {
+		n := &node{config: *testConfig(3, partitions)}
+		pool, pipeline := n.poolBuffers(), n.config.Limits.PipelineOps
+		if n.ringFrames() < pipeline {
+			t.Errorf("%d partitions: a ring of %d frames does not hold what is uncommitted, %d", partitions, n.ringFrames(), pipeline)
+		}
+		if held := partitions * (n.ringFrames() + pipeline); held+n.sparedBuffers()+partition.TransferChunkOps > pool {
+			t.Errorf("%d partitions: rings and what is kept beyond heads take %d, %d are spared, and a chunk of %d has no room in a pool of %d",
+				partitions, held, n.sparedBuffers(), partition.TransferChunkOps, pool)
+		}
+	}
+}
+
+// TestPoolHoldsAPull: a lone partition that catches up, by chunks as large as they come, leaves clients and peers theirs.
+func TestPoolHoldsAPull(t *testing.T) {
+	n := &node{config: *testConfig(3, 1)}
+	g, limits := &group{node: n}, n.config.Limits
+	if n.ringFrames() != limits.RingOps {
+		t.Errorf("its ring holds %d frames, want %d", n.ringFrames(), limits.RingOps)
+	}
+	for _, transfer := range []bool{false, true} {
+		ops, _ := g.chunkEnd(&partition.Chunk{From: 1, To: 1 << 40, Transfer: transfer})
+		pull := (&vsr.Config{RingOps: uint64(limits.RingOps)}).PullOps(ops)
+		held := limits.RingOps + limits.PipelineOps + int(pull) + inboxItems
+		if others := limits.ClientConnections + 2*peerQueueFrames; held+others > n.poolBuffers() {
+			t.Errorf("with chunks of %d ops it may hold %d buffers, others %d, of a pool of %d", ops, held, others, n.poolBuffers())
+		}
+	}
+}
