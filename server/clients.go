@@ -130,7 +130,7 @@ func (g *group) ask(in vsr.Input, frame *wire.Buffer, patience time.Duration) ap
 	}
 	g.clients.forget(w)
 	g.postInput(vsr.Input{Kind: vsr.InForget, Token: w.token})
-	return g.result(&partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "no answer in time"})
+	return g.result(&partition.Answer{Outcome: vsr.OutcomeUnknown, Primary: vsr.NoPrimary, Detail: "the partition has not answered in time"})
 }
 
 func (g *group) result(a *partition.Answer) api.Result {

@@ -50,7 +50,7 @@ func outcomeAnswer(o vsr.Outcome) refusal {
 	case vsr.OutcomeEvicted:
 		return refusal{fasthttp.StatusConflict, "session_evicted", "the session is not in the table; register again"}
 	case vsr.OutcomeUnknown:
-		return refusal{fasthttp.StatusServiceUnavailable, "unknown", "primacy ended with the request in the log; repeat the same request"}
+		return refusal{fasthttp.StatusServiceUnavailable, "unknown", "this request may be in the log or not; repeat the same request"}
 	case vsr.OutcomeFenced:
 		return refusal{fasthttp.StatusServiceUnavailable, "fenced", "this node takes no part any more; see its /health"}
 	}
@@ -61,6 +61,14 @@ func outcomeAnswer(o vsr.Outcome) refusal {
 func (p *ClientPlane) answerResult(ctx *fasthttp.RequestCtx, r *Result, append bool) {
 	a, view := outcomeAnswer(r.Outcome), r.View
 	f := failure{Error: a.code, Message: a.message, Primary: r.Primary, View: &view, Progress: r.Progress}
+	if r.Outcome == vsr.OutcomeUnknown {
+		if !append {
+			f.Message = "whether a read here sees the latest is not known; read again"
+		}
+		if r.Progress != "" {
+			f.Message = r.Progress + ": " + f.Message
+		}
+	}
 	if append {
 		f.Outcome = outcomeUnknown
 		if r.Outcome.NotAppended() {

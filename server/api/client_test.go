@@ -165,6 +165,9 @@ func TestOutcomesBecomeAnswers(t *testing.T) {
 				a.json["view"] != 7.0 || a.json["progress"] != "op 3 of 9" || a.json["message"] == "" {
 				t.Errorf("%v: %d %s", c.outcome, a.status, a.body)
 			}
+			if said := strings.Contains(fmt.Sprint(a.json["message"]), "op 3 of 9"); said != (c.outcome == vsr.OutcomeUnknown) {
+				t.Errorf("%v: says why nothing is known: %v, %s", c.outcome, said, a.body)
+			}
 			if got := a.header.Get("Retry-After"); (got == "1") != c.retryAfter {
 				t.Errorf("%v: Retry-After %q", c.outcome, got)
 			}

@@ -57,7 +57,7 @@ type Result struct {
 	Primary    string        // client address of the primary as far as known, else empty
 	View       uint64        // the view that Primary is of
 	RetryAfter time.Duration // when to try again; 0: the plane's default
-	Progress   string        // what is being waited for, in words; may be empty
+	Progress   string        // what is being waited for, or why nothing is known, in words; may be empty
 }
 
 // Role is what a replica is in its view.

@@ -13,7 +13,7 @@ const (
 	OutcomeDiffers            // the session's last request had this number and another body
 	OutcomeSuperseded         // the session has already gone on to a later request
 	OutcomeEvicted            // the session is not in the table
-	OutcomeUnknown            // primacy was left with the request in the log: repeat the same request
+	OutcomeUnknown            // nobody can tell any more, and the reply says why: repeat the same request
 	OutcomeFenced             // the node takes no part any more
 )
 

@@ -66,7 +66,7 @@ func (r *Replica) leave(why string) {
 	}
 	l.leading = false
 	for _, p := range l.parked {
-		r.reply(p.token, OutcomeUnknown, nil, why)
+		r.reply(p.token, OutcomeUnknown, nil, "this node was primary and is no more ("+why+")")
 	}
 	for _, q := range l.readers {
 		r.reply(q.token, OutcomeNotPrimary, nil, why)
@@ -222,7 +222,7 @@ func (l *leadership) committed(r *Replica, h *Header) {
 		if p.id == h.ID() {
 			r.reply(p.token, OutcomeCommitted, h, "")
 		} else {
-			r.reply(p.token, OutcomeUnknown, nil, "another op was committed")
+			r.reply(p.token, OutcomeUnknown, nil, "another op was committed in its place")
 		}
 	}
 }
