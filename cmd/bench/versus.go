@@ -200,8 +200,8 @@ func (v *versus) tell(done versusRun) {
 		v.say("  no evidence: %v", err)
 		return
 	}
-	v.say("  %s; %s; acknowledged %d of %d, lost %d, duplicated %d", run.Summary.Verdict, speedText(run),
-		run.Summary.AckedBatches, run.Summary.OfferedBatches, run.Summary.LostBatches, run.Summary.DuplicatedBatches)
+	v.say("  %s; %s; acknowledged %d of %d, lost %d, duplicated %d%s", run.Summary.Verdict, speedText(run),
+		run.Summary.AckedBatches, run.Summary.OfferedBatches, run.Summary.LostBatches, run.Summary.DuplicatedBatches, verifiedText(run.Summary))
 }
 
 // speedText is a run's latency in steady state; under a load that is more than a system carries, where that means nothing, its throughput.

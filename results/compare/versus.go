@@ -92,6 +92,9 @@ func (v *Versus) contenderOf(e Entry) (Contender, []string) {
 		if why := r.notPassed(); why != "" {
 			warnings = append(warnings, fmt.Sprintf("run %s of %s %s", r.Name, e.Target, why))
 		}
+		if !r.Summary.Verified() {
+			warnings = append(warnings, fmt.Sprintf("run %s of %s was not verified to the end: what it may have lost or broken beyond what was found is in no count", r.Name, e.Target))
+		}
 		if why := r.survivors(); why != "" && !v.Overload {
 			warnings = append(warnings, why)
 		}

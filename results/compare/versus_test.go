@@ -135,22 +135,30 @@ func TestCompareSystems(t *testing.T) {
 	}
 }
 
-// An unverified run leaves open what a verified one answers: with no verified run at all nothing is known.
+// TestUnverifiedIsNoData: what a verification that did not run to its end found counts; what it did not find is not known, and a warning says so.
 func TestUnverifiedIsNoData(t *testing.T) {
-	r := systemRun("peer", 1, results.Stuck, 1_000_000, 10)
-	r.Summary.Verification = nil
-	v, err := CompareSystems("quick", 1, []Entry{{Target: "peer", Runs: []Run{r}}}, time.Unix(100, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lost := v.Contenders[0].Totals.LostBatches; lost != nil {
-		t.Errorf("lost %d, want null", *lost)
-	}
-	for _, s := range v.Table().Sections {
-		for _, row := range s.Rows {
-			if row.Label == "lost" && row.Cells[0].Text != noData {
-				t.Errorf("lost is shown as %q", row.Cells[0].Text)
-			}
+	for name, test := range map[string]struct {
+		change func(*results.Summary)
+		lost   string
+		warned bool
+	}{
+		"none":                      {func(s *results.Summary) { s.Verification = nil }, noData, true},
+		"cut short":                 {func(s *results.Summary) { s.VerificationWhole = new(false) }, noData, true},
+		"cut short after a loss":    {func(s *results.Summary) { s.VerificationWhole, s.LostBatches = new(false), 3 }, "3", true},
+		"whole":                     {func(s *results.Summary) { s.VerificationWhole = new(true) }, "0", false},
+		"of a build without a word": {func(*results.Summary) {}, "0", false},
+	} {
+		r := systemRun("peer", 1, results.Stuck, 1_000_000, 10)
+		test.change(&r.Summary)
+		v, err := CompareSystems("quick", 1, []Entry{{Target: "peer", Runs: []Run{r}}}, time.Unix(100, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cells(t, v, "lost")[0]; got != test.lost {
+			t.Errorf("%s: lost %s, want %s", name, got, test.lost)
+		}
+		if warned := strings.Contains(strings.Join(v.Warnings, " "), "was not verified to the end"); warned != test.warned {
+			t.Errorf("%s: warnings %q", name, v.Warnings)
 		}
 	}
 }

@@ -46,13 +46,15 @@ func totalsOf(runs []Run) *Totals {
 		if n, told := neverFullRate(s.Kills); told {
 			addTo(&t.NeverFullRate, n)
 		}
-		if len(s.Verification) == 0 {
-			continue
+		for _, found := range []struct {
+			sum **int64
+			n   int64
+		}{{&t.LostBatches, s.LostBatches}, {&t.DuplicatedBatches, s.DuplicatedBatches}, {&t.ReorderedBatches, s.ReorderedBatches},
+			{&t.DivergedReplicas, int64(len(s.DivergedReplicas))}} {
+			if s.Verified() || found.n > 0 { // what was found counts, what was not found only if it was looked for to the end
+				addTo(found.sum, found.n)
+			}
 		}
-		addTo(&t.LostBatches, s.LostBatches)
-		addTo(&t.DuplicatedBatches, s.DuplicatedBatches)
-		addTo(&t.ReorderedBatches, s.ReorderedBatches)
-		addTo(&t.DivergedReplicas, int64(len(s.DivergedReplicas)))
 	}
 	return t
 }
