@@ -43,10 +43,10 @@ func (w *world) survey() *survey {
 	return v
 }
 
-// recordsDamage tells whether the replica knows of damage that it has not repaired, or cannot be asked.
+// recordsDamage tells whether the replica knows of damage that it has not repaired, durably, or cannot be asked.
 func (n *node) recordsDamage() bool {
 	s, ok := n.w.statusOf(n.id)
-	return !ok || s.Top > s.Head.Op || s.Holes > 0
+	return !ok || s.Top > s.Head.Op || s.Holes > 0 || n.seen.kept > n.seen.durable
 }
 
 // has tells whether replica i has this op, undamaged.
@@ -93,7 +93,8 @@ func (v *survey) lacks(out [vsr.ReplicasMax]bool) string {
 }
 
 // undecided says which op that nobody has committed may have been acknowledged by more replicas, all of which are
-// out or have lost it, than the others could deny it without; or "".
+// out or have lost it, than the others could deny it without; or "". It is decided where one that is left has the log
+// of a later view, or has an op there in that of the same view.
 func (v *survey) undecided(out [vsr.ReplicasMax]bool) string {
 	top := uint64(0)
 	for i := range v.w.nodes {
@@ -102,15 +103,18 @@ func (v *survey) undecided(out [vsr.ReplicasMax]bool) string {
 		}
 	}
 	for op := v.w.check.top() + 1; op <= top; op++ {
-		harmed, held := 0, false
+		harmed, lost, left := 0, uint64(0), uint64(0) // of views: one above the latest log_view of those that lack it, and of those that decide
 		for i, n := range v.w.nodes {
-			if _, lost := slices.BinarySearch(v.lost[i], op); lost || out[i] || n.lacks(op) {
-				harmed++
+			view := n.seen.logView + 1
+			if _, is := slices.BinarySearch(v.lost[i], op); is || out[i] || n.lacks(op) {
+				harmed, lost = harmed+1, max(lost, view)
 			} else if n.seen.at(op) != nil {
-				held = true
+				left = max(left, view)
+			} else {
+				left = max(left, view-1)
 			}
 		}
-		if harmed > v.w.tolerated() && !held {
+		if harmed > v.w.tolerated() && left < lost {
 			return fmt.Sprintf("op %d may have been held by %d replicas that have lost it, and nobody has it", op, harmed)
 		}
 	}
