@@ -11,6 +11,8 @@
 //	preparer g   what was written         -> journal.Prepare          -> the next segment, as far as it is due
 //	scrub g      the log, paced           -> damage found             -> inbox of g
 //	client plane requests                 -> inbox of g, then waits   -> answers
+//	admin plane  requests                 -> status, metrics, events  -> answers
+//	damage met   who reads from the log   -> damage found             -> inbox of g, and ends
 //	dismisser    told to stop, patience   -> answers "unknown"        -> clients that still wait
 //	peer links   messages, frames, chunks -> inbox of g
 //	pauses       each second              -> the longest GC pause    -> events
