@@ -53,7 +53,7 @@ type RefusedError struct {
 	ByPeer    bool
 	Reason    Refusal
 	KnownBoot uint64 // RefusedBoot: the highest boot counter known of the refused side
-	Format    Format // of the other node's directory, 0 if it did not get to say so
+	Format    Format // RefusedBoot: of the other node's directory; what a stranger has is 0 here
 	Text      string
 }
 

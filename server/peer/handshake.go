@@ -149,7 +149,7 @@ func (h *handshake) receiveHello() error {
 // judge compares what the other side has proven to say.
 func (h *handshake) judge(theirs facts) *RefusedError {
 	refuse := func(reason Refusal, text string, args ...any) *RefusedError {
-		return &RefusedError{Reason: reason, Format: theirs.format, Text: fmt.Sprintf(text, args...)}
+		return &RefusedError{Reason: reason, Text: fmt.Sprintf(text, args...)}
 	}
 	o := &h.n.options
 	self, other := o.Nodes[o.Self].ID, o.Nodes[h.other].ID
@@ -165,7 +165,7 @@ func (h *handshake) judge(theirs facts) *RefusedError {
 		return refuse(RefusedFixed, "%s and %s have different topics or another limits.pipeline_ops; both are fixed when a cluster is formatted, compare cluster.yaml on both", self, other)
 	case theirs.incarnation.Boot < known:
 		r := refuse(RefusedBoot, "%s comes with boot counter %d, %s has known %d: its data directory was lost or is an old copy", other, theirs.incarnation.Boot, self, known)
-		r.KnownBoot = known
+		r.KnownBoot, r.Format = known, theirs.format
 		return r
 	}
 	return nil
@@ -176,8 +176,14 @@ func (h *handshake) facts(verdict Refusal) facts {
 		incarnation: h.said.Incarnation, format: h.said.Format, knownBoot: h.n.remotes[h.other].knownBoot(), verdict: verdict}
 }
 
+// refusedByPeer takes over the other side's verdict. Its directory and the lives that it knows count only if it is of this
+// cluster: a stranger that has taken a node's address would else make a new cluster believe that it has forgotten something.
 func (h *handshake) refusedByPeer(theirs facts, words []byte) *RefusedError {
-	return &RefusedError{ByPeer: true, Reason: theirs.verdict, KnownBoot: theirs.knownBoot, Format: theirs.format, Text: printable(words)}
+	r := &RefusedError{ByPeer: true, Reason: theirs.verdict, Text: printable(words)}
+	if o := &h.n.options; theirs.cluster == o.ClusterID && theirs.nodes == h.n.nodesDigest && theirs.fixed == o.FixedDigest {
+		r.KnownBoot, r.Format = theirs.knownBoot, theirs.format
+	}
+	return r
 }
 
 func (h *handshake) sendVerdict(kind recordType, verdict *RefusedError) error {

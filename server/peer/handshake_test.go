@@ -28,7 +28,8 @@ func TestHandshakeRefusesWhatDiffers(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			cl := newCluster(t, 2)
-			a, b := cl.start(0, c.change), cl.start(1)
+			remember := func(o *Options) { o.KnownBoots = []uint64{1, 1} }
+			a, b := cl.start(0, c.change, remember), cl.start(1, remember)
 			a.heard.await(t, 1, "refused 1 by_peer true "+c.reason.String())
 			b.heard.await(t, 1, "refused 0 by_peer false "+c.reason.String())
 			eventually(t, "several tries", func() bool { return a.Stats().Peers[1].HandshakesRefused >= 5 })
@@ -37,8 +38,12 @@ func TestHandshakeRefusesWhatDiffers(t *testing.T) {
 					t.Errorf("heard %q, want the refusal once", lines)
 				}
 				n.heard.mu.Lock()
-				if text := n.heard.refused[0].Error(); !strings.Contains(text, c.words) {
+				told := n.heard.refused[0]
+				if text := told.Error(); !strings.Contains(text, c.words) {
 					t.Errorf("told %q, want %q in it", text, c.words)
+				}
+				if told.Format != 0 || told.KnownBoot != 0 {
+					t.Errorf("a stranger's directory is %v, and it knows boot counter %d: neither may count", told.Format, told.KnownBoot)
 				}
 				n.heard.mu.Unlock()
 			}
