@@ -124,8 +124,8 @@ func (g *group) Readable(op uint64) {
 	g.raised.fire()
 }
 
-// Fence stops the node: this replica cannot keep a promise.
-func (g *group) Fence(why string) { g.node.fence(g, errors.New(why)) }
+// Fence stops the node: this log and a peer's differ where neither may.
+func (g *group) Fence(why string) { g.node.fence(g, &historyError{why}) }
 
 // Observe records what an observer may want to know.
 func (g *group) Observe(e *vsr.Event) {

@@ -38,7 +38,7 @@ type Outside interface {
 	// Observe tells an observer of something that decides nothing.
 	Observe(e *vsr.Event)
 
-	// Fence tells that a promise cannot be kept: the node must stop taking part.
+	// Fence tells that this log and a peer's differ where neither may: the node must stop taking part.
 	Fence(why string)
 }
 

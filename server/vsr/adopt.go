@@ -122,7 +122,7 @@ func (a *adoption) passed(commit uint64) bool { return !a.aligned && commit > a.
 // the log of a primary that was deposed and does not know it; at or below, the histories differ.
 func (r *Replica) disown(op uint64) {
 	if op <= r.adopt.base.Op {
-		r.fence("the adopted log differs from this one at a committed op")
+		r.fence("has committed", r.adopt.source, op)
 		return
 	}
 	if r.primary(r.view) != r.cfg.Self {

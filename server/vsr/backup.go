@@ -33,7 +33,7 @@ func (r *Replica) onPrepare(m *Message) {
 			if h.Op <= r.log.commit.Op { // committed in a later view: this primary was deposed
 				return
 			}
-			r.fence("the primary prepares another op where this log, of the same view, holds one")
+			r.fence("prepares in the view of both", int(m.From), h.Op)
 			return
 		}
 		r.follow.acked = ID{} // acknowledge again

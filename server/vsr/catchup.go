@@ -276,7 +276,7 @@ func (r *Replica) takeCommitted(h *Header) bool {
 		return r.takeOld(h)
 	}
 	if h.Op == l.commit.Op+1 && h.Parent != l.commit.Sum {
-		r.fence("committed ops of a peer do not follow this log's committed ones")
+		r.fence("has committed", r.pull.peer, l.commit.Op) // what a committed op follows is committed
 		return false
 	}
 	if h.Op <= l.head.Op {
@@ -303,7 +303,7 @@ func (r *Replica) takeCommitted(h *Header) bool {
 // takeOld holds a committed op against the one that this log has committed, or closes a hole with it.
 func (r *Replica) takeOld(h *Header) bool {
 	if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && have != h.ID() {
-		r.fence("a peer has committed another op where this log has a committed one")
+		r.fence("has committed", r.pull.peer, h.Op)
 		return false
 	}
 	if r.log.hole(h.Op) {

@@ -24,7 +24,7 @@ const (
 	EffTrim                             // ID.Op, Table: nothing below this op is wanted any more; Table, as of ID.Op-1 or later, must outlast it. InTrimmed, or nothing
 	EffReset                            // ID, From: the log is another one, from op From to ID; nothing of the old is left
 	EffEvent                            // Event
-	EffFence                            // Detail: a promise cannot be kept; stop taking part, exit
+	EffFence                            // Detail: this log and a peer's differ where neither may; stop taking part, exit
 )
 
 // NoPrimary is the Primary of a reply when none is known.

@@ -237,11 +237,11 @@ func (r *Replica) normal() bool {
 	return r.view > 0 && r.saved.View == r.view && r.saved.LogView == r.view
 }
 
-// fence stops this replica for good: a promise can no longer be kept.
-func (r *Replica) fence(why string) {
+// fence stops this replica for good: this log and a peer's differ where neither may. They are of two clusters with one name.
+func (r *Replica) fence(differ string, peer int, op uint64) {
 	r.leave("fenced")
 	r.fenced = true
-	r.emit(Effect{Kind: EffFence, Detail: why})
+	r.emit(Effect{Kind: EffFence, Detail: fmt.Sprintf("two histories meet under one cluster name: node %d %s another op %d than this log", peer, differ, op)})
 }
 
 // errs tells whether the simulator wants this mistake made.

@@ -107,7 +107,7 @@ func (r *Replica) onStagedFrame(h *Header) {
 		return
 	}
 	if have, ok := r.log.id(h.Op, r.cfg.RootSum); ok && h.Op <= r.log.commit.Op && have != h.ID() {
-		r.fence("the chain that was offered differs from this log at a committed op")
+		r.fence("has committed", s.peer, h.Op)
 		return
 	}
 	s.headers[h.Op%windowOps] = *h
