@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -364,6 +365,30 @@ func TestAnOldCopyOfADirectoryIsRefused(t *testing.T) {
 	c.logTo = nil
 	c.start(2)
 	eventually(t, "node 0 refuses it", func() bool { return said.contain("handshake refused") && said.contain("is an old copy") })
+	eventually(t, "node 2 says so itself, and what to do", func() bool {
+		h := c.health(2)
+		text := strings.Join(h.Reasons, "\n")
+		return !h.OK && strings.Contains(text, "node 0 refuses this node: 2 comes with boot counter") && strings.Contains(text, "start it with an empty directory")
+	})
+	eventually(t, "node 2 is not normal", func() bool { s := c.statusOf(2, 0); return s.State == api.StateFenced && s.Role == api.RoleNone })
+	said.mu.Lock()
+	defer said.mu.Unlock()
+	if n := bytes.Count(said.text, []byte("refused")); n != 1 {
+		t.Errorf("the refusal is logged %d times:\n%s", n, said.text)
+	}
+}
+
+// health of a node as its admin plane tells it; the zero value while that does not answer.
+func (c *cluster) health(id int) (h api.Health) {
+	resp, err := http.Get(fmt.Sprintf("http://%s/health", c.config.Nodes[id].Listen.Admin))
+	if err != nil {
+		return h
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&h); err != nil {
+		c.t.Fatal(err)
+	}
+	return h
 }
 
 // lines is what a node logs.

@@ -15,6 +15,7 @@ import (
 // acknowledged.
 type formatting struct {
 	mu        sync.Mutex
+	open      bool          // this node's directory is blank, and waits for the verdict
 	formats   []peer.Format // by node; 0: not heard
 	knownBoot uint64        // highest boot counter that anyone knew of this node
 	changed   chan struct{} // one slot: something above has changed
@@ -56,6 +57,36 @@ func (f *formatting) verdict(self int) (peer.Format, uint64) {
 		return peer.FormatUnused, f.knownBoot
 	}
 	return 0, 0
+}
+
+// waiting lists the nodes without which no verdict is possible yet; none once there is one.
+func (f *formatting) waiting(self int) (nodes []int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, format := range f.formats {
+		if f.open && i != self && format == 0 {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+// wiped lists the other nodes that were formatted after their directory was lost.
+func (f *formatting) wiped(self int) (nodes []int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, format := range f.formats {
+		if i != self && format == peer.FormatWiped {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+func (f *formatting) setOpen(open bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = open
 }
 
 // allFormatted tells whether every other node has formatted its directory.
@@ -108,6 +139,8 @@ func (n *node) format(ctx context.Context) error {
 	if n.dir.format != peer.FormatBlank {
 		return nil
 	}
+	n.formats.setOpen(true)
+	defer n.formats.setOpen(false)
 	if len(n.config.Nodes) > 1 {
 		n.log.Info("data directory is empty; asking all nodes whether it is new", "nodes", len(n.config.Nodes))
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rejoin/server/api"
 	"rejoin/server/journal"
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
@@ -124,6 +125,9 @@ func (g *group) publish() {
 	s := &snapshot{Status: g.part.Status(), progressMonoNs: wire.MonoNow()}
 	if was := g.snapshot.Load(); was != nil && was.Head == s.Head && was.Commit == s.Commit && was.View == s.View && was.LogView == s.LogView {
 		s.progressMonoNs = was.progressMonoNs
+	}
+	if g.node.disowned() {
+		s.State, s.Role = string(api.StateFenced), string(api.RoleNone)
 	}
 	g.changed = false
 	g.snapshot.Store(s)

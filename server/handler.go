@@ -73,9 +73,8 @@ func (n *node) link(to int, up bool) bool {
 	return n.isOpen()
 }
 
-// Refused takes from a refused handshake what it tells, and says it once.
+// Refused takes from a refused handshake what it tells. The network has logged it.
 func (n *node) Refused(from int, err *peer.RefusedError) {
-	n.log.Warn("handshake refused", "peer", from, "by_peer", err.ByPeer, "reason", err.Reason.String(), "text", err.Text)
 	n.formats.heard(from, err.Format, err.KnownBoot)
 }
 

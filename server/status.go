@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"rejoin/server/api"
@@ -79,12 +80,13 @@ func (n *node) Partition(topic []byte, index int) (api.Partition, bool) {
 
 // Health judges from progress, not from roles and connections.
 func (n *node) Health() api.Health {
-	h := api.Health{OK: true}
+	away := n.away()
 	if !n.isOpen() {
-		return api.Health{Reasons: []string{"starting: the data directory is being formatted or recovered"}}
+		return api.Health{Reasons: append([]string{n.starting()}, away.refusals...)}
 	}
+	h := api.Health{OK: !away.disowned && (away.quorum || len(away.refusals) == 0), Reasons: away.refusals}
 	for _, g := range n.groups {
-		if why := g.unhealthy(); why != "" {
+		if why := g.unhealthy(&away); why != "" {
 			h.OK = false
 			h.Reasons = append(h.Reasons, fmt.Sprintf("%s/%d: %s", g.topic.Name, g.index, why))
 		}
@@ -92,7 +94,15 @@ func (n *node) Health() api.Health {
 	return h
 }
 
-func (g *group) unhealthy() string {
+// starting says what a node that has no partitions yet is busy with.
+func (n *node) starting() string {
+	if waiting := n.formats.waiting(n.id); len(waiting) > 0 {
+		return "starting: the data directory is empty, and whether it is new all nodes must tell: waiting for " + nodesText(waiting)
+	}
+	return "starting: the partitions are being recovered from the data directory"
+}
+
+func (g *group) unhealthy(away *away) string {
 	s := g.snapshot.Load()
 	stuck := time.Duration(wire.MonoNow() - s.progressMonoNs)
 	switch {
@@ -107,9 +117,23 @@ func (g *group) unhealthy() string {
 	case stuck < stuckAfter:
 		return ""
 	case s.Primary < 0:
-		return fmt.Sprintf("no primary in view %d for %d s", s.View, int(stuck.Seconds()))
+		return fmt.Sprintf("no primary in view %d for %d s%s%s", s.View, int(stuck.Seconds()), away.silentText(), g.wipedText(s))
 	case s.Head.Op > s.Commit.Op || s.KnownCommit > s.Commit.Op || s.Parked+s.Queued > 0:
-		return fmt.Sprintf("op %d in view %d has not committed for %d s (%s)", s.Commit.Op+1, s.View, int(stuck.Seconds()), s.State)
+		return fmt.Sprintf("op %d in view %d has not committed for %d s (%s)%s", s.Commit.Op+1, s.View, int(stuck.Seconds()), s.State, away.silentText())
 	}
 	return ""
+}
+
+// wipedText says what a wiped replica waits for, and when it waits in vain.
+func (g *group) wipedText(s *snapshot) string {
+	if s.State != string(api.StateWiped) {
+		return ""
+	}
+	text := "; this replica has lost its log, and joins a view only that a quorum of others which have kept theirs is in"
+	nodes := len(g.node.config.Nodes)
+	wiped := slices.DeleteFunc(g.node.formats.wiped(g.node.id), func(id int) bool { return s.Peers[id].View > 0 }) // who has earned its vote back has a view
+	if kept, quorum := nodes-1-len(wiped), nodes/2+1; kept < quorum && len(wiped) > 0 {
+		text += fmt.Sprintf(". That cannot be, for %s lost its log too: bring back one of the lost directories, or give up what was acknowledged and start all nodes with empty ones", nodesText(wiped))
+	}
+	return text
 }

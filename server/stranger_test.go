@@ -26,6 +26,13 @@ func TestAStrangerDecidesNothing(t *testing.T) {
 		c.start(id)
 		eventually(t, "the stranger is named", func() bool { return said[id].contain("belong to different clusters") })
 	}
+	for _, id := range []int{0, 2} {
+		eventually(t, "health says who is waited for, and what is wrong", func() bool {
+			h := c.health(id)
+			text := strings.Join(h.Reasons, "\n")
+			return !h.OK && strings.Contains(text, "waiting for node 1\n") && strings.Contains(text, "belong to different clusters; compare the cluster's name")
+		})
+	}
 	earlier.stop(1)
 	c.logTo = nil
 	c.start(1)

@@ -80,7 +80,7 @@ const (
 	StateRepairing    State = "repairing"
 	StateTransferring State = "transferring"
 	StateWiped        State = "wiped"
-	StateFenced       State = "fenced"
+	StateFenced       State = "fenced"  // takes no part any more; /health says why
 	StateUnknown      State = "unknown" // of another node that this one does not hear
 )
 

@@ -33,7 +33,10 @@ func TestHandshakeRefusesWhatDiffers(t *testing.T) {
 			a.heard.await(t, 1, "refused 1 by_peer true "+c.reason.String())
 			b.heard.await(t, 1, "refused 0 by_peer false "+c.reason.String())
 			eventually(t, "several tries", func() bool { return a.Stats().Peers[1].HandshakesRefused >= 5 })
-			for _, n := range []*node{a, b} {
+			for i, n := range []*node{a, b} {
+				if r := n.Refusal(1 - i); r == nil || r.Reason != c.reason || r.ByPeer != (i == 0) {
+					t.Errorf("what keeps the other away is %v", r)
+				}
 				if lines := n.heard.all(); len(lines) != 1 {
 					t.Errorf("heard %q, want the refusal once", lines)
 				}
@@ -68,7 +71,31 @@ func TestRefusalIsToldAgainAfterTheLinkWasUp(t *testing.T) {
 		b.stop()
 		b = c.start(1)
 		bothUp(t, a, b)
+		if r := a.Refusal(1); r != nil {
+			t.Errorf("a linked node is kept away by %v", r)
+		}
 		b.stop()
+	}
+}
+
+// A stranger may connect and name any node. It must not hide what the real one has proven.
+func TestAStrangersRefusalHidesNoProvenOne(t *testing.T) {
+	r := newRemote(&Network{}, 1)
+	r.n.remotes = []*remote{1: r}
+	proven, unproven := &RefusedError{Reason: RefusedBoot}, &RefusedError{Reason: RefusedSecret}
+	r.noteRefusal(unproven)
+	r.noteRefusal(proven)
+	r.noteRefusal(unproven)
+	if got := r.n.Refusal(1); got != proven {
+		t.Errorf("%v stands", got)
+	}
+	r.refusedAt = r.refusedAt.Add(-2 * refusalStands)
+	if got := r.n.Refusal(1); got != nil {
+		t.Errorf("%v still stands", got)
+	}
+	r.noteRefusal(unproven)
+	if got := r.n.Refusal(1); got != unproven {
+		t.Errorf("%v stands", got)
 	}
 }
 

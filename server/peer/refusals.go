@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // noteHandshake counts a failed handshake and tells of a refusal once.
@@ -19,6 +20,7 @@ func (n *Network) noteHandshake(err error, other int) {
 		n.handshakesBad.Add(1)
 	} else {
 		n.remotes[refused.Peer].counters.handshakesRefused.Add(1)
+		n.remotes[refused.Peer].noteRefusal(refused)
 	}
 	if !n.refusals.isNew(refused) {
 		return
@@ -29,6 +31,40 @@ func (n *Network) noteHandshake(err error, other int) {
 	}
 	n.options.Logger.Warn("peer handshake refused", "peer", id, "reason", refused.Reason.String(), "by_peer", refused.ByPeer, "text", refused.Text)
 	n.options.Handler.Refused(refused.Peer, refused)
+}
+
+// refusalStands is how long a refused handshake speaks of the present: who is refused comes back several times a second.
+const refusalStands = 5 * time.Second
+
+// Refusal is why a node is not linked, if handshakes are refused; nil if it is linked, or has not been heard.
+func (n *Network) Refusal(node int) *RefusedError {
+	r := n.remotes[node]
+	if r == nil || r.protocol.Load() != nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.refusedAt) > refusalStands {
+		return nil
+	}
+	return r.refusal
+}
+
+// noteRefusal keeps the last refusal. What a stranger may have caused does not take the place of what was proven.
+func (r *remote) noteRefusal(e *RefusedError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if proven := r.refusal != nil && r.refusal.Reason > RefusedSecret; proven && e.Reason <= RefusedSecret && time.Since(r.refusedAt) <= refusalStands {
+		return
+	}
+	r.refusal, r.refusedAt = e, time.Now()
+}
+
+// forgetRefusal is for a node that is linked.
+func (r *remote) forgetRefusal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refusal = nil
 }
 
 // refusalLog remembers what has been said, so that redials do not repeat it.

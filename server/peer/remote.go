@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // remote is one other node.
@@ -11,8 +12,10 @@ type remote struct {
 	n      *Network
 	number int
 
-	mu    sync.Mutex
-	known uint64 // highest boot counter of an accepted handshake, or remembered
+	mu        sync.Mutex
+	known     uint64        // highest boot counter of an accepted handshake, or remembered
+	refusal   *RefusedError // of the last refused handshake since a link came up
+	refusedAt time.Time
 
 	arrivals chan *link    // proven links for the keeper; one for each dialer, and what was accepted meanwhile
 	refused  chan struct{} // a redial was refused; one is as good as many
@@ -127,6 +130,7 @@ func (r *remote) settle(ctx context.Context, l *link) bool {
 	}
 	r.present.Store(&hello)
 	r.n.refusals.forget(r.number)
+	r.forgetRefusal()
 	r.slot(l.purpose).Store(l)
 	r.counters.links.Add(1)
 	if l.generation != r.n.localNow().generation { // SetLocal came between and did not see it
