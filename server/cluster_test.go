@@ -74,6 +74,7 @@ func newCluster(t *testing.T, nodes int, topics ...TopicConfig) *cluster {
 		c.dirs = append(c.dirs, filepath.Join(root, fmt.Sprintf("n%d", i)))
 	}
 	c.config = c.config.withDefaults()
+	c.config.Limits.PoolBuffers = max(c.config.Limits.PoolBuffers, c.config.poolBuffersMin())
 	if err := c.config.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -408,6 +409,29 @@ func (l *lines) contain(words string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return bytes.Contains(l.text, []byte(words))
+}
+
+// TestLeastPool runs nodes with the fewest frame buffers that a cluster file may give them, until more has passed than those.
+func TestLeastPool(t *testing.T) {
+	c := newCluster(t, 3, TopicConfig{Name: "orders", Partitions: 2})
+	c.config.Limits.RingOps, c.config.Limits.PipelineOps = 16, 8
+	c.config.Limits.PoolBuffers = c.config.poolBuffersMin()
+	if err := c.config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	c.start(all(3)...)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		p := c.producer("orders", i%2, uint64(i+1))
+		wg.Go(func() {
+			for range 30 {
+				p.send()
+			}
+		})
+	}
+	wg.Wait()
+	c.expectEqual("orders", 0, 2*30*3)
+	c.expectEqual("orders", 1, 2*30*3)
 }
 
 // TestClusterSizes runs clusters of one and of five nodes, and many partitions in a node.

@@ -268,7 +268,22 @@ func (c *Config) Validate() error {
 	if err := c.validateTopics(); err != nil {
 		return err
 	}
-	return c.Limits.validate()
+	if err := c.Limits.validate(); err != nil {
+		return err
+	}
+	return c.validatePool()
+}
+
+// poolBuffersMin leaves each partition a ring that holds what is uncommitted, and a pipeline that waits beyond its head: together
+// they have half of a pool. With fewer buffers a replica may have none for the op that would let others go.
+func (c *Config) poolBuffersMin() int { return 2 * 2 * c.Limits.PipelineOps * c.Partitions() }
+
+func (c *Config) validatePool() error {
+	if b, need := c.Limits.PoolBuffers, c.poolBuffersMin(); b > 0 && b < need {
+		return refuse("limits.pool_buffers", "%d frame buffers are too few for the uncommitted batches (pipeline_ops %d) of %d partitions, and nothing might be appended: use 0, or at least %d",
+			b, c.Limits.PipelineOps, c.Partitions(), need)
+	}
+	return nil
 }
 
 func (c *Config) validateNodes() error {
@@ -374,9 +389,9 @@ func (l *Limits) validate() error {
 		{"segment_bytes", l.SegmentBytes, segmentBytesMin, segmentBytesMax},
 		{"segments_ready", int64(l.SegmentsReady), 1, segmentsReadyMax},
 		{"flushes_at_once", int64(l.FlushesAtOnce), 0, partitionsMax},
-		{"ring_ops", int64(l.RingOps), int64(l.PipelineOps), ringOpsMax},
-		{"ring_bytes", l.RingBytes, wire.FrameBytesMax, 1 << 40},
 		{"pipeline_ops", int64(l.PipelineOps), 1, pipelineOpsMax},
+		{"ring_ops", int64(l.RingOps), int64(l.PipelineOps), ringOpsMax}, // holds a pipeline at least
+		{"ring_bytes", l.RingBytes, wire.FrameBytesMax, 1 << 40},
 		{"repair_chunk_ops", int64(l.RepairChunkOps), 1, 4096},
 		{"repair_chunk_bytes", l.RepairChunkBytes, 1 << 12, 64 << 20},
 		{"batch_bytes", int64(l.BatchBytes), 1 << 10, wire.BodyBytesMax},

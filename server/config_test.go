@@ -69,6 +69,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"cluster name", "cluster: demo", "cluster: De mo", "is no name for a cluster"},
 		{"segment", "segment_bytes: 16777216", "segment_bytes: 12", "limits.segment_bytes: must be from"},
 		{"crawling transfer", "segment_bytes: 16777216", "transfer_bytes_per_s_max: 8", "limits.transfer_bytes_per_s_max: must be 0"},
+		{"pipeline", "suspect: 750ms", "pipeline_ops: 1000000", "limits.pipeline_ops: must be from 1 to 512, not 1000000"},
+		{"few buffers", "suspect: 750ms", "pool_buffers: 1", "limits.pool_buffers: 1 frame buffers are too few for the uncommitted batches (pipeline_ops 256) of 5 partitions, and nothing might be appended: use 0, or at least 5120"},
 		{"time", "suspect: 750ms", "suspect: 5ms", "limits.suspect: must be from 60ms"},
 		{"duplicate key", "cluster: demo", "cluster: demo\ncluster: other", "cluster"},
 	} {
