@@ -14,7 +14,7 @@ import (
 )
 
 type dumpCommand struct {
-	Path string `arg:"" help:"A segment (.seg), state file (node.state, state, mark), ledger (.ledger), interval log (.hlog), profile (.pb.gz), lines of JSON (.ndjson: events, status, rates), or a file of JSON (run.json, summary.json, proof.json and the like)."`
+	Path string `arg:"" help:"A segment (.seg), its index (.idx), a client table (.tab), state file (node.state, state, mark, start), ledger (.ledger), interval log (.hlog), profile (.pb.gz), lines of JSON (.ndjson: events, status, rates), or a file of JSON (run.json, summary.json, proof.json and the like)."`
 	Max  int    `help:"Print at most so many records, headings not counted; 0 is all." default:"0" placeholder:"N"`
 }
 
@@ -76,10 +76,14 @@ func dumpFile(path string, title titler, say sayer) error {
 		return dumpJSON(path, say)
 	case strings.HasSuffix(name, ".pb.gz") || ext == ".pb" || ext == ".pprof":
 		return dumpProfile(path, title, say)
-	case name == "node.state" || name == "state" || name == "mark":
+	case ext == ".idx":
+		return dumpIndex(path, title, say)
+	case ext == ".tab":
+		return dumpTable(path, say)
+	case name == "node.state" || name == "state" || name == "mark" || name == "start":
 		return dumpCopies(path, say)
 	}
-	return fmt.Errorf("its name tells no kind that bench can print: .seg, .ledger, .hlog, .ndjson, .json, .pb.gz, node.state, state, mark")
+	return fmt.Errorf("its name tells no kind that bench can print: .seg, .idx, .tab, .ledger, .hlog, .ndjson, .json, .pb.gz, node.state, state, mark, start")
 }
 
 func dumpLedger(path string, title titler, say sayer) error {
