@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,34 @@ func strange(t *testing.T, root, name, file string) Folder {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// TestRenamed: a copy of a run under a name of its own is not listed or removed, and it is said why.
+func TestRenamed(t *testing.T) {
+	root := t.TempDir()
+	run, err := Create(root, "builtin", "quick", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.WriteRun(Run{Asked: Asked{Target: "builtin"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(root, "before-the-change"), os.DirFS(run.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "photos"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := Renamed(root); !slices.Equal(got, []string{"before-the-change"}) {
+		t.Errorf("renamed are %v", got)
+	}
+	copied, err := Open(root, "before-the-change")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(root, copied); err == nil || !strings.Contains(err.Error(), "begins with a time, as in 2") {
+		t.Errorf("removing it: %v", err)
+	}
 }
 
 // TestRemoveDataRefusesWhatIsNoRun: a project of another program may well hold a run.json and a folder data.

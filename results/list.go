@@ -41,6 +41,23 @@ func List(root string) ([]Entry, error) {
 	return entries, nil
 }
 
+// Renamed lists the folders under root that hold a run and are not in List, because their names do not begin with a time.
+func Renamed(root string) (names []string) {
+	dirs, _ := os.ReadDir(root) // who lists runs has met the error
+	for _, d := range dirs {
+		if !d.IsDir() || looksLikeRun(d.Name()) {
+			continue
+		}
+		if run, err := (Folder{Dir: filepath.Join(root, d.Name())}).ReadRun(); err == nil && run.Asked.Target != "" {
+			names = append(names, d.Name())
+		}
+	}
+	return names
+}
+
+// utcLayoutExample is how a name may begin.
+const utcLayoutExample = "20260102T150405Z"
+
 // looksLikeRun tells a run folder's name, which Create begins with the time, from our own sources, from published/ and from folders of
 // somebody else's, such as 2024-photos.
 func looksLikeRun(name string) bool {
@@ -105,7 +122,7 @@ func Remove(root string, f Folder) error {
 	name := f.Name()
 	dir := filepath.Join(root, name)
 	if !looksLikeRun(name) || filepath.Clean(f.Dir) != filepath.Clean(dir) || !f.holdsRun() {
-		return fmt.Errorf("remove run: %s is not a run folder under %s", f.Dir, root)
+		return fmt.Errorf("remove run: %s is not a run folder under %s: the name of one begins with a time, as in %s-builtin-quick, and it holds run.json; remove a copy under another name by hand", f.Dir, root, utcLayoutExample)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove run: %w", err)

@@ -162,7 +162,11 @@ func ParseConfig(text []byte) (Config, error) {
 	}
 	var c Config
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
-		return Config{}, errors.New(yaml.FormatError(err, false, true))
+		var placed yaml.Error
+		if errors.As(err, &placed) {
+			return Config{}, errors.New(yaml.FormatErrorWithToken(YAMLWords(placed), placed.GetToken(), false, true))
+		}
+		return Config{}, err
 	}
 	c = c.withDefaults()
 	if err := c.Validate(); err != nil {

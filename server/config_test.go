@@ -55,7 +55,9 @@ func TestParseConfigFillsDefaults(t *testing.T) {
 func TestParseConfigRefuses(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"unknown field", "cluster: demo", "cluster: demo\nshards: 3", `[2:1] unknown field "shards"`},
-		{"wrong type", "partitions: 4", "partitions: many", "[12:17]"},
+		{"wrong type", "partitions: 4", "partitions: many", `[12:17] a whole number belongs here, and "many" is none`},
+		{"no number", "partitions: 4", "partitions: .nan", `[12:17] a whole number of 64 bits belongs here, and ".nan" is none`},
+		{"huge number", "partitions: 4", "partitions: 99999999999999999999999", "[12:17] a whole number of 64 bits belongs here"},
 		{"port 0", `peer: "127.0.0.1:17000"`, `peer: "127.0.0.1:0"`, "[4:20] nodes[0].listen.peer: port \"0\""},
 		{"no port", `admin: "127.0.0.1:17002"`, `admin: "127.0.0.1"`, "is not host:port"},
 		{"no address for others", `client: "127.0.0.1:17001"`, `client: "0.0.0.0:17001"`, "say under dial by which address"},

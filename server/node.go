@@ -113,7 +113,7 @@ func (n *node) furnish(o Options) (err error) {
 		return fmt.Errorf("frame buffers: %w", err)
 	}
 	if n.recorder, err = events.Open(events.Options{Path: filepath.Join(o.Dir, eventsFile), Node: n.id}); err != nil {
-		return fmt.Errorf("events file: %w", err)
+		return fmt.Errorf("%w; it only records: put it right, or move it away and start again", err)
 	}
 	for t := range n.config.Topics {
 		for p := range n.config.Topics[t].Partitions {

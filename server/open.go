@@ -17,7 +17,11 @@ import (
 func (n *node) openGroups() error {
 	for _, g := range n.groups {
 		if err := g.open(); err != nil {
-			return fmt.Errorf("topic %s, partition %d: %w", g.topic.Name, g.index, err)
+			err = fmt.Errorf("topic %s, partition %d: %w", g.topic.Name, g.index, err)
+			if fault := (*journal.FaultError)(nil); errors.As(err, &fault) {
+				err = fmt.Errorf("%w; put right the disk, its mount or this file's owner and mode, and start again", err)
+			}
+			return err
 		}
 	}
 	if err := n.dir.settled(); err != nil { // before any loop: nobody else saves the directory yet

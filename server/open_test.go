@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"rejoin/server/journal"
@@ -45,6 +46,27 @@ func TestPowerCutThenFailedStart(t *testing.T) {
 	eventually(t, "node 2 earns its vote back", func() bool { return c.statusOf(2, 1).State == "normal" })
 	p.send()
 	c.expectEqual("orders", 0, 63)
+}
+
+// TestUnreadableFilesAreNamed: a start that cannot open a file names it once, and says what to do.
+func TestUnreadableFilesAreNamed(t *testing.T) {
+	c := newCluster(t, 1, TopicConfig{Name: "orders", Partitions: 1})
+	c.start(0)
+	c.producer("orders", 0, 1).send()
+	c.stop(0)
+	for file, want := range map[string]string{"events.ndjson": "move it away", "topics/orders/0/00000000000000000001.seg": "put right the disk"} {
+		path := filepath.Join(c.dirs[0], file)
+		if err := errors.Join(os.Rename(path, path+".kept"), os.Mkdir(path, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		err := Run(context.Background(), Options{Config: c.config, ID: 0, Dir: c.dirs[0]})
+		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "open events file") > 1 {
+			t.Errorf("%s: the node ended with %v", file, err)
+		}
+		if err := errors.Join(os.Remove(path), os.Rename(path+".kept", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestMachineIsSavedLast: whatever is saved before all groups have recovered, it keeps the machine that

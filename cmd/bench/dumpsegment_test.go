@@ -86,6 +86,12 @@ func TestFrameOf(t *testing.T) {
 	if _, err := frameOf(strings.NewReader(""), client, 5, 9); err == nil {
 		t.Error("an empty batch was made")
 	}
+	if _, err := frameOf(strings.NewReader("short\n"+strings.Repeat("x", wire.BodyBytesMax+1)), client, 5, 9); err == nil || !strings.Contains(err.Error(), "line 2 alone is longer than a batch may be") {
+		t.Errorf("a line longer than a batch: %v", err)
+	}
+	if code, out := bench(t, "frame", "--session", "0"); code != 2 || !strings.Contains(out, "no session has this number") {
+		t.Errorf("session 0: exit code %d\n%s", code, out)
+	}
 	for _, bad := range []string{"", "xyz", strings.Repeat("a", 33)} {
 		if _, err := parseClient(bad); err == nil {
 			t.Errorf("client id %q was taken", bad)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,6 +38,9 @@ func (c *frameCommand) Run(env *environment) error {
 	client, err := parseClient(c.Client)
 	if err != nil {
 		return usage("%w", err)
+	}
+	if c.Session == 0 {
+		return usage("--session 0: no session has this number; pass what POST …/sessions answered as \"session\"")
 	}
 	frame, err := frameOf(os.Stdin, client, c.Session, c.Request)
 	if err != nil {
@@ -84,6 +88,9 @@ func frameOf(in io.Reader, client vsr.Client, session, request uint64) ([]byte, 
 		if messages++; messages > wire.MessagesMax || len(frame) > wire.FrameBytesMax {
 			return nil, fmt.Errorf("a batch holds at most %d messages and %d bytes; split the text", wire.MessagesMax, wire.BodyBytesMax)
 		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d alone is longer than a batch may be, which is %d bytes; split it", messages+1, wire.BodyBytesMax)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read lines: %w", err)

@@ -17,6 +17,7 @@ func (c *listCommand) Run(env *environment) error {
 	if err != nil {
 		return usage("%w", err)
 	}
+	defer tellRenamed(env)
 	if len(entries) == 0 {
 		fmt.Fprintf(env.out, "no runs under %s; start one with bench run\n", env.results)
 		return nil
@@ -36,6 +37,13 @@ func (c *listCommand) Run(env *environment) error {
 		}
 	}
 	return nil
+}
+
+// tellRenamed names what other commands take for a run and this one does not list.
+func tellRenamed(env *environment) {
+	for _, name := range results.Renamed(env.results) {
+		fmt.Fprintf(env.out, "not listed  %s holds a run, and its name does not begin with a time as run folders do; report, compare and export take it by this name\n", plainLine(name))
+	}
 }
 
 // listFormat is a line of the list: verdict, size in MiB whatever it is, so that sizes compare by eye, age, name.

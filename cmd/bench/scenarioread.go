@@ -154,7 +154,7 @@ func placed(file string, text []byte, err error) error {
 	said := err.Error()
 	switch {
 	case errors.As(err, &syntax):
-		at, said = syntax.GetToken(), syntax.GetMessage()
+		at, said = syntax.GetToken(), server.YAMLWords(syntax)
 	case errors.As(err, &field):
 		at = field.at
 		if at == nil {

@@ -13,7 +13,11 @@ import (
 func TestScenarioRefuses(t *testing.T) {
 	for _, test := range []struct{ text, at, want string }{
 		{"producers: 300\ncluster: {client_connections: 256}", "2:31", "need at least 316"},
-		{"producers: twelve", "1:12", "int"},
+		{"producers: twelve", "1:12", `a whole number belongs here, and "twelve" is none`},
+		{"messages_per_s: .nan", "1:17", `whole number of 64 bits belongs here, and ".nan" is none`},
+		{"faults: often", "1:9", "where sequence is expected"},
+		{"overload: perhaps", "1:11", "true or false belongs here"},
+		{"nodes: [3]", "1:8", "a whole number"},
 		{"name: a\nproduces: 12", "2:1", "unknown field"},
 		{"name: a\nname: b", "2:1", "already defined"},
 		{"warmup: 2m", "1:9", "warmup: 2m0s leaves nothing"},
@@ -33,7 +37,7 @@ func TestScenarioRefuses(t *testing.T) {
 		{"durability: maybe", "1:13", "persisted or replicated"},
 		{"messages_per_s: 0", "1:17", "0 messages a second"},
 		{"messages_per_s:", "1:", "has no value"},
-		{"messages_per_s: 99999999999999999999999", "1:17", ""},
+		{"messages_per_s: 99999999999999999999999", "1:17", "a whole number of 64 bits"},
 		{"messages_per_s: 1000000001", "1:17", "more than can be offered"},
 		{"messages_per_s: 1000000000\nbatch_messages: 1\nduration: 1h", "1:17", "keeps what became of each in memory"},
 		{"producers: 1000000000", "1:12", "pass 1 to 1200"},

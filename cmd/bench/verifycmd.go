@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rejoin/loadgen"
 	"rejoin/results"
@@ -66,7 +67,7 @@ func (c *verifyCommand) Run(env *environment) error {
 // read holds the replicas against the ledgers.
 func (c *verifyCommand) read(env *environment, folder results.Folder, run results.Run) (*loadgen.Report, *loadgen.Verifier, error) {
 	if c.Live == "" && !folder.HasData() {
-		return nil, nil, usage("%s: %s", folder.Name(), c.noData(folder))
+		return nil, nil, usage("%s: %s", folder.Name(), noData(folder, run))
 	}
 	var ledgers []string
 	for i := range run.Asked.Producers {
@@ -115,12 +116,14 @@ func askedOfLog(run results.Run) (asked askedLog) {
 }
 
 // noData says why there is nothing to read, as far as the record tells.
-func (c *verifyCommand) noData(folder results.Folder) string {
+func noData(folder results.Folder, run results.Run) string {
 	const gone = "there are no data directories of nodes to read"
 	summary, err := folder.ReadSummary()
 	switch {
 	case err != nil:
 		return gone + ", and the run left no verdict: it ended before its end was written, or bench clean removed them"
+	case summary.Verdict == results.Pass && slices.ContainsFunc(run.Asked.Arguments, func(a string) bool { return a == "--keep" || a == "--keep=true" }):
+		return gone + ": the run was given --keep and left them, so they were removed since, by bench clean --data or by hand"
 	case summary.Verdict == results.Pass:
 		return gone + ": they are removed after a pass unless the run is given --keep"
 	}

@@ -12,17 +12,23 @@ import (
 
 // TestVerifyWithoutData: only of a run that passed is it known that it removed its data itself.
 func TestVerifyWithoutData(t *testing.T) {
-	for verdict, want := range map[results.Verdict]string{
-		results.Pass:        "removed after a pass",
-		results.Interrupted: "verdict is interrupted, so it did not remove them itself",
-		"":                  "left no verdict",
+	for _, test := range []struct {
+		verdict   results.Verdict
+		arguments []string
+		want      string
+	}{
+		{results.Pass, []string{"run", "quick"}, "removed after a pass"},
+		{results.Pass, []string{"run", "quick", "--keep"}, "the run was given --keep and left them, so they were removed since"},
+		{results.Interrupted, nil, "verdict is interrupted, so it did not remove them itself"},
+		{"", nil, "left no verdict"},
 	} {
+		verdict, want := test.verdict, test.want
 		root := t.TempDir()
 		folder, err := results.Create(root, targetBuiltin, "quick", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := folder.WriteRun(results.Run{Status: results.StatusFinished, Asked: results.Asked{Target: targetBuiltin}}); err != nil {
+		if err := folder.WriteRun(results.Run{Status: results.StatusFinished, Asked: results.Asked{Target: targetBuiltin, Arguments: test.arguments}}); err != nil {
 			t.Fatal(err)
 		}
 		if verdict != "" {

@@ -142,10 +142,10 @@ func (p *ClientPlane) answerSpan(ctx *fasthttp.RequestCtx, span Span) error {
 }
 
 func (p *ClientPlane) answerUnread(ctx *fasthttp.RequestCtx, s *Status, err error) {
-	f := failure{Error: "unreadable", Message: err.Error(), Primary: s.Primary, View: &s.View, Progress: s.Progress}
+	f := failure{Error: "unreadable", Message: err.Error() + "; try again later, or read from another replica", Primary: s.Primary, View: &s.View, Progress: s.Progress}
 	var below ErrBelowEarliest
 	if errors.As(err, &below) {
-		f.Error, f.EarliestOffset = "below_earliest", &below.Earliest
+		f.Error, f.Message, f.EarliestOffset = "below_earliest", err.Error(), &below.Earliest
 		p.answerFailure(ctx, fasthttp.StatusGone, &f)
 		return
 	}

@@ -91,7 +91,7 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	s.partition.readErr = errFake
-	if a := s.do(t, "GET", frames, nil); a.status != 503 || a.json["error"] != "unreadable" || a.json["message"] != errFake.Error() || a.header.Get("Retry-After") != "1" {
+	if a := s.do(t, "GET", frames, nil); a.status != 503 || a.json["error"] != "unreadable" || a.json["message"] != errFake.Error()+"; try again later, or read from another replica" || a.header.Get("Retry-After") != "1" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -40,6 +40,9 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("op %d, in %s, is damaged: %v", e.Op, e.File, e.Err)
+	}
 	return fmt.Sprintf("op %d at %s:%d is damaged: %v", e.Op, e.File, e.Offset, e.Err)
 }
 func (e *DamageError) Unwrap() error        { return e.Err }

@@ -28,7 +28,7 @@ func (l *Log) locate(op uint64) (place, error) {
 		return place{}, err
 	}
 	if l.inHole(op) {
-		return place{}, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Err: errors.New("known hole")}
+		return place{}, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Err: errors.New("met before and not mended yet")}
 	}
 	cuts := l.cuts
 	s, err := l.pin(l.find(op))
