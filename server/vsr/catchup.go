@@ -6,24 +6,23 @@ import "rejoin/server/internal/mistake"
 // transfer beyond. The cursor moves with what arrived. It ends at a fixed target; the next, shorter
 // round follows if there is still a gap.
 type pull struct {
-	active    bool
-	no        uint64 // rises with each pull of this incarnation
-	peer      int
-	bulk      bool   // transfer
-	hole      bool   // closes holes below commit
-	next      uint64 // op expected next
-	target    uint64
-	chunks    uint64 // received whole
-	movedAt   uint64
-	failures  int // pulls in a row that brought nothing
-	retryAt   uint64
-	owed      bool   // a chunk has come that was not yet allowed anew
-	floor     uint64 // the serving peers have trimmed what is below: ask from here
-	doubt     bool   // own ops above commit may differ: ask from commit, not from head
-	avoid     int    // peer that the last pull failed with
-	holeAt    uint64 // tick before which holes are left alone: nobody could close them
-	holeTries int    // to close holes, since one was closed
-	behind    uint64 // where the log was last told to begin, behind a hole
+	active   bool
+	no       uint64 // rises with each pull of this incarnation
+	peer     int
+	bulk     bool   // transfer
+	hole     bool   // closes holes below commit
+	next     uint64 // op expected next
+	target   uint64
+	chunks   uint64 // received whole
+	movedAt  uint64
+	failures int // pulls in a row that brought nothing
+	retryAt  uint64
+	owed     bool   // a chunk has come that was not yet allowed anew
+	floor    uint64 // the serving peers have trimmed what is below: ask from here
+	doubt    bool   // own ops above commit may differ: ask from commit, not from head
+	avoid    int    // peer that the last pull failed with
+	holes    holePulls
+	behind   uint64 // where the log was last told to begin, behind a hole
 }
 
 // Chunks that the server may be ahead of the receiver.
@@ -41,6 +40,7 @@ func (r *Replica) tickCatchUp() {
 		r.dropKeptBelow()
 	}
 	r.settleEpisode()
+	r.tickFound()
 	r.tickPull()
 	r.tickAdoption()
 }
@@ -62,77 +62,27 @@ func (r *Replica) tickPull() {
 	if r.tick < p.retryAt {
 		return
 	}
-	if r.pullHole() || r.lead.leading {
-		return
-	}
-	// What the primary does not give as prepares, being below what it remembers or cut off from here,
-	// somebody else has committed.
-	stands := r.missing() || r.tick-r.follow.movedAt >= r.cfg.StallTicks
-	switch gap := r.gap(); {
-	case gap > r.cfg.PipelineOps, gap > 0 && (!r.normal() || stands):
-		r.startPull(r.pullFrom(), r.goal(), false)
+	switch {
+	case r.lead.leading:
+		r.pullHole()
+	case p.hole && r.mustPull() && r.pullGap(): // its turn, whatever holes are left
+	case r.pullHole():
+	case r.mustPull():
+		r.pullGap()
 	default:
 		r.askPrepares()
 	}
 }
 
-// holeOps bounds one pull that closes a hole: each of its ops costs a sync.
-const holeOps = 128
-
-// pullHole asks for the lowest hole, and after some tries for the next. Where nobody can close one now, or the
-// disk has not yet, what else is missing does not wait for it.
-func (r *Replica) pullHole() bool {
-	p, holes := &r.pull, r.log.holes
-	if len(holes) == 0 || r.tick < p.holeAt || r.filling > 0 { // what has come must first reach the disk
-		return false
-	}
-	p.holeAt = r.tick + r.cfg.StallTicks
-	turn := p.holeTries / r.cfg.Replicas % len(holes)
-	if r.beginBehind(holes[0]) && turn == 0 {
-		if turn = 1; len(holes) == 1 {
-			return false
-		}
-	}
-	p.holeTries++
-	return r.startPull(holes[turn].From, min(holes[turn].To, holes[turn].From+holeOps-1), true)
+// mustPull tells whether committed ops above head are to be pulled: what the primary does not give as prepares,
+// being below what it remembers or cut off from here, somebody else has committed.
+func (r *Replica) mustPull() bool {
+	stands := r.missing() || r.tick-r.follow.movedAt >= r.cfg.StallTicks
+	gap := r.gap()
+	return gap > r.cfg.PipelineOps || gap > 0 && (!r.normal() || stands)
 }
 
-// beginBehind gives up the lowest hole where nobody closes it and retention has passed it elsewhere: this log,
-// too, begins behind it. It tells whether there is nobody to ask for it any more: whoever has not trimmed it may be
-// back with it before the disk has let the log begin elsewhere, or before it may.
-//
-// Invariant: a log drops an op, other than by its own retention, only where another one has dropped it
-// already. So whatever is missing at the beginning of any log, some replica's retention once took it.
-// All of it is committed here, and the client table as of commit, which is saved first, tells of it.
-func (r *Replica) beginBehind(hole OpRange) bool {
-	start, trimmed := r.trimmedBehind(hole.From)
-	everywhere := trimmed == r.cfg.Replicas-1
-	if trimmed == 0 || !everywhere && r.pull.holeTries < r.cfg.Replicas { // somebody else may still have it
-		return false
-	}
-	if lease := r.Lease(); r.log.commit.Op+1 < start || lease > 0 && lease < start || r.diskFull || r.diskBehind() { // not yet
-		return everywhere
-	}
-	if r.pull.behind != start { // it is asked for again until the disk has done it
-		r.pull.behind = start
-		r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})
-	}
-	r.emit(Effect{Kind: EffTrim, ID: ID{Op: start}, Table: r.Table()})
-	return everywhere
-}
-
-// trimmedBehind counts the other replicas that have trimmed op, by what they said, and tells where the
-// longest of their logs begins.
-func (r *Replica) trimmedBehind(op uint64) (start uint64, replicas int) {
-	for i := range r.cfg.Replicas {
-		if earliest := r.peers[i].earliest; i != r.cfg.Self && earliest > op {
-			if replicas++; replicas == 1 || earliest < start {
-				start = earliest
-			}
-		}
-	}
-	return start, replicas
-}
+func (r *Replica) pullGap() bool { return r.startPull(r.pullFrom(), r.goal(), false) }
 
 // goal is the highest op known to be committed that this replica may have to pull.
 func (r *Replica) goal() uint64 {
@@ -217,7 +167,8 @@ func (r *Replica) startPull(from, target uint64, hole bool) bool {
 		target = min(target, commit)
 	}
 	bulk := !hole && target-from >= r.cfg.RingOps && !r.errs(mistake.RepairNeverFinal)
-	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holeAt: p.holeAt, holeTries: p.holeTries, behind: p.behind}
+	*p = pull{active: true, no: p.no + 1, peer: peer, bulk: bulk, hole: hole, next: from, target: target, movedAt: r.tick, failures: p.failures, doubt: p.doubt, avoid: p.avoid, floor: p.floor, holes: p.holes, behind: p.behind}
+	p.holes.filled = r.filled
 	r.beginEpisode(bulk, from, target, peer)
 	r.send(peer, r.pullMessage())
 	return true
@@ -363,7 +314,7 @@ func (r *Replica) settlePull() {
 	if !p.active || !p.owed {
 		return
 	}
-	if r.log.head.Op-r.log.stable.Op > r.cfg.RingOps/2 {
+	if r.log.head.Op-r.log.stable.Op > r.cfg.RingOps/2 || p.hole && r.filling > 0 {
 		p.movedAt = r.tick
 		return
 	}
@@ -401,9 +352,7 @@ func (r *Replica) finishPull() {
 	p := &r.pull
 	p.failures, p.doubt, p.avoid, p.floor = 0, false, NoPrimary, 0
 	p.active, p.retryAt = false, 0
-	if p.hole { // the disk is still closing it
-		p.holeAt = r.tick + r.cfg.StallTicks
-	}
+	r.pauseHoles()
 }
 
 // failPull ends a pull that got stuck, and turns to somebody else after a growing pause.
@@ -413,7 +362,7 @@ func (r *Replica) failPull(why string) {
 	p.failures++
 	r.endPull(why)
 	if p.hole { // what else is missing must not wait for it
-		p.holeAt, p.retryAt = r.tick+r.cfg.StallTicks, r.tick
+		p.retryAt = r.tick
 		return
 	}
 	p.retryAt = r.tick + min(uint64(p.failures)*r.cfg.BeatTicks*3, r.cfg.StallTicks)
@@ -422,6 +371,7 @@ func (r *Replica) failPull(why string) {
 // endPull ends a pull before its target; the next tick begins another where one is needed.
 func (r *Replica) endPull(why string) {
 	r.pull.active = false
+	r.pauseHoles()
 	r.brokenEpisode(why)
 }
 
@@ -461,46 +411,6 @@ func (r *Replica) onAskPrepares(m *Message) {
 	for op := m.FromOp; op <= min(m.ToOp, r.log.head.Op); op++ {
 		if h := r.log.at(op); h != nil && !r.log.hole(op) {
 			r.send(int(m.From), Message{Kind: MsgPrepare, Header: *h})
-		}
-	}
-}
-
-// onDamaged takes note of damage that a reader met. Above commit the log ends below it, with what was
-// above on record: this replica vouches for it no more, and repair brings it again.
-func (r *Replica) onDamaged(op uint64) {
-	l := &r.log
-	if op < l.start || op > l.head.Op || r.stage.installing {
-		return
-	}
-	if op > l.commit.Op {
-		if r.lead.leading {
-			r.stepDown("own log is damaged above commit")
-		}
-		r.event(Event{Kind: EventHole, FromOp: op, ToOp: l.head.Op, Peer: NoPrimary, Reason: "damaged on disk above commit"})
-		r.dropArrived() // what is lost again is asked for at once
-		r.cutKeeping(op-1, l.top)
-		return
-	}
-	if !l.addHole(op) {
-		return
-	}
-	r.event(Event{Kind: EventHole, FromOp: op, ToOp: op, Peer: NoPrimary, Reason: "damaged on disk"})
-}
-
-func (r *Replica) onFilled(in *Input) {
-	id := in.ID
-	if r.filling--; r.filling < 0 {
-		panic("vsr: a hole was closed that nothing was given for")
-	}
-	if !in.OK { // it did not fit; another peer will have what does
-		return
-	}
-	r.log.fillHole(id.Op)
-	r.filled++
-	r.pull.holeTries = 0
-	if !r.pull.active || !r.pull.hole {
-		if n := len(r.log.holes); n == 0 || r.log.holes[0].From > id.Op+holeOps {
-			r.pull.holeAt = r.tick
 		}
 	}
 }

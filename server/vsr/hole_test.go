@@ -1,6 +1,9 @@
 package vsr
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+)
 
 // holeRig is a backup of view 1 that holds ops 1 to 40, all committed, and has met damage in op 20.
 func holeRig(t *testing.T) (*rig, chain) {
@@ -190,5 +193,178 @@ func TestClosesAHoleAboveAnother(t *testing.T) {
 		if holes := g.r.log.holes; len(holes) != 1 || holes[0].From != 20 {
 			t.Errorf("%s: holes %v are left, want the first one", name, holes)
 		}
+	}
+}
+
+// mends lets ticks pass in which peer 1 gives what is pulled and the disk closes the holes, if the frames fit. It
+// returns how often something was asked for.
+func (g *rig) mends(c chain, ticks int, fits bool) (pulls int) {
+	for range ticks {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(uint64(len(c))), Head: c.id(uint64(len(c)))})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			pulls++
+			for op := m.FromOp; op <= m.ToOp; op++ {
+				g.hear(int(m.To), 1, Message{Kind: MsgChunk, Round: m.Round, Header: c[op-1]})
+			}
+			for op := m.FromOp; op <= m.ToOp; op++ {
+				if g.r.log.hole(op) {
+					g.step(Input{Kind: InFilled, ID: c.id(op), OK: fits})
+				}
+			}
+		}
+	}
+	return pulls
+}
+
+// found returns what was told of as damaged.
+func (g *rig) found() (ranges []OpRange) {
+	for _, e := range g.effects {
+		if e.Kind == EffEvent && e.Event.Kind == EventHole {
+			ranges = append(ranges, OpRange{e.Event.FromOp, e.Event.ToOp})
+		}
+	}
+	return ranges
+}
+
+// Damage in ops next to one another is one hole: it is told of once, and
+// asked for once.
+func TestDamagedNeighboursAreOneHole(t *testing.T) {
+	g, c := holeRig(t)
+	for _, op := range []uint64{21, 19, 22, 18, 23, 20, 17, 24} {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
+	}
+	if holes := g.r.log.holes; len(holes) != 1 || holes[0] != (OpRange{17, 24}) {
+		t.Fatalf("holes %v, want one", holes)
+	}
+	if pulls := g.mends(c, 60, true); pulls != 1 || g.r.Status().Holes != 0 || g.r.voucher() != c.id(40) {
+		t.Errorf("%d holes are left after %d pulls, it vouches for op %d", g.r.Status().Holes, pulls, g.r.voucher().Op)
+	}
+	if told := g.found(); len(told) != 1 || told[0] != (OpRange{17, 24}) {
+		t.Errorf("told of %v", told)
+	}
+}
+
+// Holes are closed as fast as somebody gives what was there.
+func TestClosesManyHolesWithoutAPause(t *testing.T) {
+	var c chain
+	c.grow(400, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 400)
+	for op := uint64(2); op <= 400; op += 2 {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
+	}
+	if s := g.r.Status(); s.Holes != 200 {
+		t.Fatalf("%d holes, want 200", s.Holes)
+	}
+	pulls := g.mends(c, 250, true)
+	if s := g.r.Status(); s.Holes != 0 || pulls != 200 {
+		t.Errorf("%d holes are left after %d pulls", s.Holes, pulls)
+	}
+}
+
+// A hole that nobody can close costs those above it one round of questions, not one for each of them.
+func TestGoesOnAboveAHoleThatNobodyCloses(t *testing.T) {
+	g, c := holeRig(t)
+	for op := uint64(22); op <= 40; op += 2 {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
+	}
+	for range 800 {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			if m.FromOp == 20 {
+				g.hear(int(m.To), 1, Message{Kind: MsgPullRefused, Commit: c.id(40), Round: m.Round})
+				continue
+			}
+			g.hear(int(m.To), 1, Message{Kind: MsgChunk, Round: m.Round, Header: c[m.FromOp-1]})
+			g.step(Input{Kind: InFilled, ID: c.id(m.FromOp), OK: true})
+		}
+	}
+	if holes := g.r.log.holes; len(holes) != 1 || holes[0].From != 20 {
+		t.Errorf("holes %v are left, want the first one", holes)
+	}
+}
+
+// What does not fit is not asked for again and again.
+func TestPausesAfterWhatMendsNothing(t *testing.T) {
+	g, c := holeRig(t)
+	if pulls := g.mends(c, 350, false); pulls < 2 || pulls > 4 {
+		t.Errorf("%d pulls in 350 ticks, want one each 100", pulls)
+	}
+}
+
+// The server is allowed more only when the disk has closed what has come: frames that wait for it hold memory.
+func TestAHoleWaitsForTheDisk(t *testing.T) {
+	var c chain
+	c.grow(40, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 40)
+	for op := uint64(11); op <= 30; op++ {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
+	}
+	g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+	g.tick(1)
+	pull := g.take(MsgPull)[0]
+	g.hear(1, 1, Message{Kind: MsgChunk, Round: pull.Round, Header: c[10]})
+	g.step(Input{Kind: InChunkEnd, Peer: 1, Round: pull.Round, ID: c.id(11), OK: true})
+	for range 200 {
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+		g.tick(1)
+	}
+	if more := g.take(MsgPull); len(more) > 0 {
+		t.Fatalf("asks for more, or for something else, while the disk is at work: %+v", more)
+	}
+	g.step(Input{Kind: InFilled, ID: c.id(11), OK: true})
+	if more := g.take(MsgPull); len(more) != 1 || more[0].Round != pull.Round || more[0].Window <= pull.Window {
+		t.Errorf("does not let the server go on: %+v", more)
+	}
+}
+
+// The holes are what a set of their ops is.
+func TestHolesAreASet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var l log
+	damaged := map[uint64]bool{}
+	for range 20000 {
+		op := 1 + rng.Uint64N(60)
+		if rng.IntN(2) == 0 {
+			if added := l.addHole(op); added == damaged[op] {
+				t.Fatalf("op %d was noted: %v, known: %v", op, added, damaged[op])
+			}
+			damaged[op] = true
+		} else {
+			l.fillHole(op)
+			delete(damaged, op)
+		}
+		ops := 0
+		for i, h := range l.holes {
+			if h.From > h.To || i > 0 && l.holes[i-1].To+1 >= h.From {
+				t.Fatalf("holes %v overlap, touch or are out of order", l.holes)
+			}
+			ops += int(h.To - h.From + 1)
+		}
+		for op := range damaged {
+			if !l.hole(op) {
+				t.Fatalf("op %d is damaged and in none of %v", op, l.holes)
+			}
+		}
+		if ops != len(damaged) {
+			t.Fatalf("holes %v, %d ops are damaged", l.holes, len(damaged))
+		}
+	}
+}
+
+// However many holes there are, what was committed meanwhile is pulled between two of them.
+func TestPullsWhatIsMissingBetweenTwoHoles(t *testing.T) {
+	var c, later chain
+	c.grow(400, 1)
+	later = append(later, c...)
+	later.grow(600, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 400)
+	for op := uint64(2); op <= 400; op += 2 {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
+	}
+	g.mends(later, 20, true)
+	if s := g.r.Status(); s.Commit.Op != 1000 || s.Holes == 0 || s.Holes == 200 {
+		t.Errorf("%d holes are left, and it has committed op %d of 1000", s.Holes, s.Commit.Op)
 	}
 }

@@ -14,7 +14,7 @@ type log struct {
 	offset  uint64            // the message offset that follows head
 	top     ID                // head, or the highest damaged op that the disk may have held above it
 	stable  ID                // written (and, where asked, synced) up to here; at most head
-	holes   []OpRange         // damaged ops at or below commit, ascending, disjoint
+	holes   []OpRange         // damaged ops at or below commit, ascending, none next to another
 	clock   int64             // timestamp of head, or the highest known below it
 	start   uint64            // first op the log holds
 }
@@ -84,47 +84,4 @@ func (l *log) cut(op uint64, top ID) {
 // fits tells whether h may follow head.
 func (l *log) fits(h *Header) bool {
 	return h.Op == l.head.Op+1 && h.Parent == l.head.Sum && h.BaseOffset == l.offset
-}
-
-// hole tells whether op is damaged below commit.
-func (l *log) hole(op uint64) bool {
-	for _, r := range l.holes {
-		if op >= r.From && op <= r.To {
-			return true
-		}
-	}
-	return false
-}
-
-// addHole notes a damaged committed op; false if it is known already.
-func (l *log) addHole(op uint64) bool {
-	if l.hole(op) {
-		return false
-	}
-	i := 0
-	for i < len(l.holes) && l.holes[i].From < op {
-		i++
-	}
-	l.holes = append(l.holes, OpRange{})
-	copy(l.holes[i+1:], l.holes[i:])
-	l.holes[i] = OpRange{op, op}
-	return true
-}
-
-// fillHole takes op out of the holes.
-func (l *log) fillHole(op uint64) {
-	for i, r := range l.holes {
-		if op < r.From || op > r.To {
-			continue
-		}
-		var parts []OpRange
-		if r.From < op {
-			parts = append(parts, OpRange{r.From, op - 1})
-		}
-		if op < r.To {
-			parts = append(parts, OpRange{op + 1, r.To})
-		}
-		l.holes = append(l.holes[:i:i], append(parts, l.holes[i+1:]...)...)
-		return
-	}
 }

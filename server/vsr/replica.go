@@ -2,6 +2,7 @@ package vsr
 
 import (
 	"fmt"
+	"slices"
 
 	"rejoin/server/internal/mistake"
 )
@@ -35,7 +36,8 @@ type Replica struct {
 	pull     pull
 	serve    [ReplicasMax]serving
 	stage    staging
-	filled   uint64 // holes closed by this incarnation
+	filled   uint64 // damaged ops that this incarnation has mended
+	found    found
 	filling  int    // frames given to the disk to close holes, of which it has said nothing yet
 	absurd   uint64 // requests of peers for ranges that make no sense
 	kept     keptOps
@@ -67,7 +69,7 @@ func New(cfg Config, b Boot) (*Replica, error) {
 		return nil, err
 	}
 	r := &Replica{cfg: cfg, tab: newTable(cfg.SessionsMax, b.Table), view: b.State.View, asked: b.State, saved: b.State, bootView: b.State.View}
-	r.log = log{start: max(b.Start, 1), holes: b.Holes}
+	r.log = log{start: max(b.Start, 1), holes: slices.Clone(b.Holes)}
 	r.loadLog(b)
 	r.heard = r.log.commit
 	r.lives = b.State.Lives
@@ -353,7 +355,7 @@ func (r *Replica) onHello(in *Input) {
 	again := p.incarnation != Incarnation{}
 	p.incarnation, p.commit, p.earliest = in.Incarnation, 0, 0
 	r.lives[in.Peer] = max(r.lives[in.Peer], in.Incarnation.Boot)
-	r.pull.holeTries = 0 // this life may have what others did not give
+	r.pull.askHolesAnew() // this life may have what others did not give
 	r.lead.forget(int(in.Peer))
 	r.change.forget(int(in.Peer))
 	r.election.forget(int(in.Peer))

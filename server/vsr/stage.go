@@ -234,13 +234,9 @@ func (r *Replica) onTrimmed(start uint64) {
 	if start <= l.start {
 		return
 	}
-	l.start, r.pull.holeTries = start, 0
-	for len(l.holes) > 0 && l.holes[0].To < start {
-		l.holes = l.holes[1:]
-	}
-	if len(l.holes) > 0 && l.holes[0].From < start {
-		l.holes[0].From = start
-	}
+	l.start = start
+	l.dropHoles(start)
+	r.pull.askHolesAnew()
 }
 
 // Lease is the lowest op that a running transfer to a peer still needs from this log; 0: none.
