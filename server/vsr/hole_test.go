@@ -368,3 +368,29 @@ func TestPullsWhatIsMissingBetweenTwoHoles(t *testing.T) {
 		t.Errorf("%d holes are left, and it has committed op %d of 1000", s.Holes, s.Commit.Op)
 	}
 }
+
+// When everybody was asked in vain and the disk is told to begin behind the hole, it has the turn: who has just refused
+// is not asked once more beside it.
+func TestLeavesTheTurnToTheDisk(t *testing.T) {
+	g, c := holeRig(t)
+	for ticks := 0; len(g.trims()) == 0; ticks++ {
+		if ticks > 1000 {
+			t.Fatal("the hole stays")
+		}
+		g.live(c, 1, map[int]uint64{1: 30, 2: 0})
+	}
+	asked := g.pulls()
+	if g.live(c, 90, map[int]uint64{1: 30, 2: 0}); asked != 3 || g.pulls() != 3 {
+		t.Errorf("%d pulls before the disk was told, %d with what followed; want three", asked, g.pulls())
+	}
+}
+
+// pulls counts what was asked for.
+func (g *rig) pulls() (n int) {
+	for _, e := range g.effects {
+		if e.Kind == EffSend && e.Msg.Kind == MsgPull {
+			n++
+		}
+	}
+	return n
+}

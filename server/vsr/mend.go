@@ -61,8 +61,8 @@ func (r *Replica) pauseHoles() {
 }
 
 // beginBehind gives up the lowest hole where nobody closes it and retention has passed it elsewhere: this log,
-// too, begins behind it. It tells whether there is nobody to ask for it any more: whoever has not trimmed it may be
-// back with it before the disk has let the log begin elsewhere, or before it may.
+// too, begins behind it. It tells whether nobody is to be asked for it now: all have trimmed it, or the disk has just
+// been told. Whoever has not trimmed it may be back with it before the log may begin elsewhere, or the disk has done it.
 //
 // Invariant: a log drops an op, other than by its own retention, only where another one has dropped it
 // already. So whatever is missing at the beginning of any log, some replica's retention once took it.
@@ -81,7 +81,8 @@ func (r *Replica) beginBehind(hole OpRange) bool {
 		r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})
 	}
 	r.emit(Effect{Kind: EffTrim, ID: ID{Op: start}, Table: r.Table()})
-	return everywhere
+	r.pull.holes.vain = 0 // the disk has the turn; if it has not done it by the next one, everybody is asked again
+	return true
 }
 
 // trimmedBehind counts the other replicas that have trimmed op, by what they said, and tells where the
