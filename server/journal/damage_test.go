@@ -80,7 +80,7 @@ func TestDamageAmongTheLastOpsIsMetAtOpen(t *testing.T) {
 		}
 	}
 	wrong := makeFrame(x.frames[32].Header.ID(), 33, 9, []byte("other"))
-	if err := x.log.Fill(wrong); !errors.Is(err, journal.ErrMismatch) {
+	if err := x.fillOne(wrong); !errors.Is(err, journal.ErrMismatch) {
 		t.Fatalf("fill of another frame: %v", err)
 	}
 	x.fill(34, 34)
@@ -103,15 +103,15 @@ func TestDamageWithoutAnIndex(t *testing.T) {
 	if op, err := x.log.OpOf(12); err != nil || op != 10 {
 		t.Fatalf("message 12 is in op %d, %v", op, err)
 	}
-	if err := x.log.Fill(x.frames[11]); !errors.Is(err, journal.ErrNoPlace) {
+	if err := x.fillOne(x.frames[11]); !errors.Is(err, journal.ErrNoPlace) {
 		t.Fatalf("fill before its place is known: %v", err)
 	}
 	other := makeFrame(x.frames[8].Header.ID(), 8, 1, []byte("x"))
-	if err := x.log.Fill(other); !errors.Is(err, journal.ErrMismatch) {
+	if err := x.fillOne(other); !errors.Is(err, journal.ErrMismatch) {
 		t.Fatalf("fill with a frame that does not chain: %v", err)
 	}
 	x.fill(10, 11, 12, 13)
-	if err := x.log.Fill(makeFrame(x.frames[12].Header.ID(), 13, 8, []byte("x"))); !errors.Is(err, journal.ErrMismatch) {
+	if err := x.fillOne(makeFrame(x.frames[12].Header.ID(), 13, 8, []byte("x"))); !errors.Is(err, journal.ErrMismatch) {
 		t.Fatalf("fill with a frame that is not the parent of the next: %v", err)
 	}
 	x.fill(14)

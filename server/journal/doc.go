@@ -9,7 +9,7 @@
 // Two sides use it. The write side (Append, Sync, SyncMark, Cut, Fill, Divide, Trim, SaveState, SaveTable,
 // NoteCommit, Fence, Unfence, CutKeeping, Close) belongs to one goroutine, the partition's flusher. Prepare may
 // run in another at the same time. The read side (Header, Headers, ReadFrame, Span, OpOf,
-// Holes, Start, Written, EarliestOffset) is open to every goroutine and never waits for a write or a sync.
+// Holes, Sound, Start, Written, EarliestOffset) is open to every goroutine and never waits for a write or a sync.
 //
 // # Files
 //

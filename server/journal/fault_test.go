@@ -180,7 +180,7 @@ func TestFaultsStick(t *testing.T) {
 			ops := x.fs.Ops()
 			_, syncErr := x.log.Sync()
 			for _, again := range []error{x.log.Append(x.make(1, 10)), syncErr, x.log.SyncMark(), x.log.Cut(0),
-				x.log.SaveState(journal.State{}), x.log.SaveTable(journal.Table{}), x.log.Prepare(), x.log.Fill(journal.Frame{}), x.log.Unfence()} {
+				x.log.SaveState(journal.State{}), x.log.SaveTable(journal.Table{}), x.log.Prepare(), x.fillOne(journal.Frame{}), x.log.Unfence()} {
 				if !errors.Is(again, syscall.EIO) {
 					t.Fatalf("after a fault: %v", again)
 				}

@@ -7,41 +7,75 @@ import (
 	"rejoin/server/wire"
 )
 
-// Fill writes a committed frame, fetched from a peer, into its place in a hole and syncs it. An op that
-// is no hole (any more) is left as it is, without an error. The ops of a hole without a place (the
-// segment has no index) must be filled from the lowest up: ErrNoPlace says that a lower one is missing.
-// ErrMismatch: this is not the frame that was here. After ErrDiskFull it is as it was.
-func (l *Log) Fill(f Frame) error {
+// Fill writes committed frames, fetched from a peer, into their places in holes and makes them durable, with one
+// sync for each segment. An op that is no hole (any more) is left as it is, without an error. The ops of a hole
+// without a place (the segment has no index) must be filled from the lowest up. It returns for each frame, in
+// order, nil or why it does not fit: ErrNoPlace says that a lower one is missing, ErrMismatch that this is not the
+// frame that was here. Fewer than all come with an error, of the first that is left out; after ErrDiskFull that
+// one and those behind it are as they were.
+func (l *Log) Fill(frames []Frame) (misfits []error, err error) {
 	if err := l.failed(); err != nil {
-		return err
+		return nil, err
 	}
+	var filled []fill
+	defer func() {
+		for _, w := range filled {
+			l.release(w.seg)
+		}
+	}()
+	for i := range frames {
+		w, misfit, e := l.fillOne(&frames[i])
+		if err = e; err != nil {
+			break
+		}
+		if w.seg != nil {
+			filled = append(filled, w)
+		}
+		misfits = append(misfits, misfit)
+	}
+	if e := l.settleFills(filled); e != nil {
+		return nil, e
+	}
+	return misfits, err
+}
+
+// fill is a frame that is written and not yet durable.
+type fill struct {
+	seg *segment // pinned; nil where nothing was written
+	op  uint64
+}
+
+// fillOne writes a frame into its hole.
+func (l *Log) fillOne(f *Frame) (w fill, misfit, err error) {
 	op := f.Header.Op
 	l.mu.Lock()
-	err := l.checkRange(op)
+	err = l.checkRange(op)
 	hole := err == nil && l.inHole(op)
 	l.mu.Unlock()
 	switch {
 	case errors.Is(err, ErrTrimmed):
-		return nil // the hole went with its segment
+		return w, nil, nil // the hole went with its segment
 	case errors.Is(err, ErrNotHeld):
-		return fmt.Errorf("fill op %d: %w: %w", op, ErrMismatch, err)
+		return w, fmt.Errorf("fill op %d: %w: %w", op, ErrMismatch, err), nil
 	case err != nil || !hole:
-		return err
+		return w, nil, err
 	}
-	if err := l.mustBeWhole(&f); err != nil {
-		return err
+	if misfit := l.mustBeWhole(f); misfit != nil {
+		return w, misfit, nil
 	}
 	l.mu.Lock()
 	s, err := l.pin(l.find(op))
 	l.mu.Unlock()
 	if err != nil {
-		return l.fail(fault(l.dir, "read", err))
+		return w, nil, l.fail(fault(l.dir, "read", err))
 	}
-	defer l.release(s)
-	if err := l.checkFill(s, &f); err != nil {
-		return fmt.Errorf("fill op %d: %w", op, err)
+	if misfit = l.checkFill(s, f); misfit != nil {
+		misfit = fmt.Errorf("fill op %d: %w", op, misfit)
+	} else if err = l.failUnlessFull(l.writeFill(s, f)); err == nil {
+		return fill{s, op}, nil, nil
 	}
-	return l.failUnlessFull(l.fill(s, &f))
+	l.release(s)
+	return w, misfit, err
 }
 
 // mustBeWhole checks what a peer sent: the caller has parsed the header, nothing else is believed.
@@ -86,29 +120,42 @@ func (l *Log) checkFill(s *segment, f *Frame) error {
 	return nil
 }
 
-// fill writes the frame and takes it out of the hole once it is durable.
-func (l *Log) fill(s *segment, f *Frame) error {
+// writeFill writes the frame. It stays part of the hole until it is durable.
+func (l *Log) writeFill(s *segment, f *Frame) error {
 	i, at := int(f.Header.Op-s.first), s.end
 	if i < len(s.entries) {
 		at = s.entries[i].at
 	}
-	name := l.segmentName(s.first)
 	err := s.file.Writev([][]byte{f.Bytes}, at)
 	if isFull(err) { // a file of ops that was lost is made anew: it has no room of its own yet
 		return fmt.Errorf("fill op %d: %w", f.Header.Op, ErrDiskFull)
 	}
 	if err != nil {
-		return fault(name, "write", err)
+		return fault(l.segmentName(s.first), "write", err)
 	}
-	if err := s.file.Sync(); err != nil {
-		return fault(name, "sync", err)
+	if i == len(s.entries) {
+		l.mu.Lock()
+		l.place(s, f)
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// settleFills makes what was written durable, and only then takes it out of the holes.
+func (l *Log) settleFills(filled []fill) error {
+	for i, w := range filled {
+		if i > 0 && filled[i-1].seg == w.seg {
+			continue
+		}
+		if err := w.seg.file.Sync(); err != nil {
+			return l.fail(fault(l.segmentName(w.seg.first), "sync", err))
+		}
 	}
 	l.mu.Lock()
-	if i == len(s.entries) {
-		l.place(s, f)
+	defer l.mu.Unlock()
+	for _, w := range filled {
+		l.removeHole(w.op, w.op)
 	}
-	l.removeHole(f.Header.Op, f.Header.Op)
-	l.mu.Unlock()
 	return nil
 }
 

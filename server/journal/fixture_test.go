@@ -167,8 +167,20 @@ func (x *fixture) wantHoles(want ...journal.OpRange) {
 func (x *fixture) fill(ops ...uint64) {
 	x.Helper()
 	for _, op := range ops {
-		x.must(x.log.Fill(x.frames[op-1]))
+		x.must(x.fillOne(x.frames[op-1]))
 	}
+}
+
+// fillOne fills one frame, and returns why it does not fit or was not written.
+func (x *fixture) fillOne(f journal.Frame) error {
+	misfits, err := x.log.Fill([]journal.Frame{f})
+	if err == nil && len(misfits) != 1 {
+		x.Fatalf("%d frames of 1 were seen to", len(misfits))
+	}
+	if err == nil {
+		err = misfits[0]
+	}
+	return err
 }
 
 // reachesDisk lets what was written to a file be on the disk without a sync.

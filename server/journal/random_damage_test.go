@@ -94,7 +94,7 @@ func repair(x *fixture, seed, acked uint64) {
 	x.Helper()
 	for _, h := range x.log.Holes() {
 		for op := h.First; op <= h.Last; op++ {
-			if err := x.log.Fill(x.frames[op-1]); err != nil {
+			if err := x.fillOne(x.frames[op-1]); err != nil {
 				x.Fatalf("seed %d: fill op %d: %v", seed, op, err)
 			}
 		}

@@ -118,7 +118,7 @@ func TestFillOnAFullDisk(t *testing.T) {
 	x.crash()
 	x.wantHoles(opRange{1, 7})
 	x.fs.CapacityBytes = 1
-	if err := x.log.Fill(x.frames[0]); !errors.Is(err, journal.ErrDiskFull) {
+	if err := x.fillOne(x.frames[0]); !errors.Is(err, journal.ErrDiskFull) {
 		t.Fatalf("filled without room: %v", err)
 	}
 	x.wantHoles(opRange{1, 7})
@@ -181,7 +181,7 @@ func TestBeginsWithinAHoleWithoutBorders(t *testing.T) {
 		}
 		x.crash()
 		x.wantHoles(opRange{8, 21})
-		if err := x.log.Fill(x.frames[8]); !errors.Is(err, journal.ErrNoPlace) {
+		if err := x.fillOne(x.frames[8]); !errors.Is(err, journal.ErrNoPlace) {
 			t.Errorf("op 9 was filled in before op 8: %v", err)
 		}
 	})

@@ -62,7 +62,7 @@ func TestCrashInAFill(t *testing.T) {
 				x.log.ReportDamage(17)
 				for _, h := range x.log.Holes() {
 					for op := h.First; op <= h.Last; op++ {
-						if err := x.log.Fill(x.frames[op-1]); err != nil {
+						if err := x.fillOne(x.frames[op-1]); err != nil {
 							return err
 						}
 					}

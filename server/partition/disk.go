@@ -135,10 +135,7 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 	case JobAppend:
 		return d.appendGroup(log, jobs, post)
 	case JobFill:
-		if err := fill(log, j, post); err != nil {
-			return 0, err // after a full disk it is tried again
-		}
-		return 1, nil
+		return d.fillGroup(log, jobs, post) // after a full disk the rest is tried again
 	case JobCut:
 		return 1, cut(log, j, post)
 	case JobState:

@@ -55,7 +55,7 @@ type Chunk struct {
 const (
 	RepairChunkOps     = 128
 	RepairChunkBytes   = 1 << 20
-	TransferChunkOps   = appendGroupMax // what a disk writes at once; small frames would take the buffers of everybody
+	TransferChunkOps   = groupMax // what a disk writes at once; small frames would take the buffers of everybody
 	TransferChunkBytes = 4 << 20
 )
 

@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -27,7 +26,7 @@ const (
 )
 
 // Job is work for the disk. Jobs are done in the order in which they were queued, each durable
-// before the next begins; appends in a row share one sync.
+// before the next begins; appends in a row share one sync, and so do the frames that close holes.
 type Job struct {
 	Kind   JobKind
 	Frame  *wire.Buffer // held by OwnerJournal until the job is done
@@ -61,21 +60,26 @@ func (d *Disk) saveState(j *Job, post func(vsr.Input)) error {
 	return nil
 }
 
-// appendGroupMax bounds the frames of one write.
-const appendGroupMax = 512
+// groupMax bounds the frames that one sync makes durable.
+const groupMax = 512
+
+// group returns the frames of the jobs at the front that are of one kind.
+func (d *Disk) group(jobs []Job) []journal.Frame {
+	d.frames = d.frames[:0]
+	for i := range jobs {
+		if jobs[i].Kind != jobs[0].Kind || i == groupMax {
+			break
+		}
+		d.frames = append(d.frames, journal.Frame{Header: jobs[i].Frame.Header, Bytes: jobs[i].Frame.Frame()})
+	}
+	return d.frames
+}
 
 // appendGroup writes the appends at the front of jobs and makes them durable with one sync.
 func (d *Disk) appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error) {
-	frames := d.frames[:0]
 	defer func() { clear(d.frames) }() // lent for the call only
-	for i := range jobs {
-		if jobs[i].Kind != JobAppend || i == appendGroupMax {
-			break
-		}
-		frames = append(frames, journal.Frame{Header: jobs[i].Frame.Header, Bytes: jobs[i].Frame.Frame()})
-	}
+	frames := d.group(jobs)
 	n := len(frames)
-	d.frames = frames
 	if err := log.Append(frames); err != nil {
 		return 0, fmt.Errorf("append ops %d to %d: %w", frames[0].Header.Op, frames[n-1].Header.Op, err)
 	}
@@ -89,16 +93,19 @@ func (d *Disk) appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (
 	return n, nil
 }
 
-// fill closes a hole. A frame that does not fit it is not taken: the hole stays and is asked for
-// again, elsewhere.
-func fill(log *journal.Log, j *Job, post func(vsr.Input)) error {
-	err := log.Fill(journal.Frame{Header: j.Frame.Header, Bytes: j.Frame.Frame()})
-	fits := !errors.Is(err, journal.ErrMismatch) && !errors.Is(err, journal.ErrNoPlace)
-	if err != nil && fits {
-		return fmt.Errorf("close the hole at op %d: %w", j.Frame.Header.Op, err)
+// fillGroup closes holes with the frames at the front of jobs, which become durable with one sync for each segment. A frame that
+// does not fit is not taken: the hole stays and is asked for again, elsewhere.
+func (d *Disk) fillGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error) {
+	defer func() { clear(d.frames) }()
+	frames := d.group(jobs)
+	misfits, err := log.Fill(frames)
+	for i, misfit := range misfits {
+		post(vsr.Input{Kind: vsr.InFilled, ID: frames[i].Header.ID(), OK: misfit == nil})
 	}
-	post(vsr.Input{Kind: vsr.InFilled, ID: j.Frame.Header.ID(), OK: fits})
-	return nil
+	if n := len(misfits); err != nil {
+		return n, fmt.Errorf("close the hole at op %d: %w", frames[min(n, len(frames)-1)].Header.Op, err)
+	}
+	return len(frames), nil
 }
 
 func releaseJob(j *Job) {

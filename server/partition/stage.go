@@ -29,7 +29,7 @@ func (d *Disk) parentDir() string  { return path.Dir(d.options.Journal.Dir) }
 func (d *Disk) stage(jobs []Job, post func(vsr.Input)) (int, error) {
 	var frames []journal.Frame
 	for i := range jobs {
-		if jobs[i].Kind != JobStage || len(frames) == appendGroupMax {
+		if jobs[i].Kind != JobStage || len(frames) == groupMax {
 			break
 		}
 		frames = append(frames, journal.Frame{Header: jobs[i].Frame.Header, Bytes: jobs[i].Frame.Frame()})
