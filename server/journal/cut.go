@@ -114,8 +114,7 @@ func (l *Log) idAt(op uint64) (endAt, error) {
 	if op == s.last && s.complete() {
 		return endAt{vsr.ID{Op: op, Sum: s.lastSum}, true, s.nextOffset}, nil
 	}
-	s, err := l.pin(s)
-	if err != nil {
+	if _, err := l.pin(s); err != nil {
 		return endAt{}, fault(l.segmentName(s.first), "read", err)
 	}
 	defer l.unpin(s)

@@ -48,6 +48,20 @@ func (e *DamageError) Error() string {
 func (e *DamageError) Unwrap() error        { return e.Err }
 func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
 
+// damageOr returns d if its cause says that the bytes are gone, or not what was written. Anything else that an
+// operating system answers, out of descriptors or memory perhaps, says only that this try has failed.
+func damageOr(verb string, d *DamageError) error {
+	if !isDamage(d.Err) {
+		return fmt.Errorf("%s %s for op %d: %w", verb, d.File, d.Op, d.Err)
+	}
+	return d
+}
+
+func isDamage(err error) bool {
+	var answer syscall.Errno
+	return !errors.As(err, &answer) || answer == syscall.ENOENT || answer == syscall.EIO
+}
+
 // isFull tells an error that says only that there is no room.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 

@@ -35,16 +35,19 @@ func (l *Log) locate(op uint64) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	if l.cuts != cuts && op > l.written.Op { // pin let go of the lock
+	if l.cuts != cuts { // pin let go of the lock: op may be gone, or back in another segment
 		l.unpin(s)
-		return place{}, fmt.Errorf("op %d: %w: it was cut", op, ErrNotHeld)
+		return place{}, fmt.Errorf("op %d: %w: a cut went on meanwhile", op, ErrNotHeld)
 	}
 	i := int(op - s.first)
 	return place{seg: s, file: s.file, at: s.entries[i].at, end: s.entryEnd(i), sum: s.entries[i].sum, cuts: l.cuts}, nil
 }
 
-// damaged makes op a hole, unless a cut has changed the log since p was found.
+// damaged makes op a hole, unless a cut has changed the log since p was found, or the cause is no damage.
 func (l *Log) damaged(op uint64, p place, cause error) error {
+	if !isDamage(cause) {
+		return fmt.Errorf("read op %d: %w", op, cause)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cuts != p.cuts || l.closed {

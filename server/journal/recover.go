@@ -36,7 +36,9 @@ func (rec *recovery) run(names []string) error {
 	if r.WasFenced {
 		rec.ceiling = r.Mark.ID.Op
 	}
-	rec.raiseFloor()
+	if err := rec.raiseFloor(); err != nil {
+		return err
+	}
 	if err := rec.findFirst(); err != nil {
 		return err
 	}
@@ -49,7 +51,9 @@ func (rec *recovery) run(names []string) error {
 	if err := rec.publish(); err != nil {
 		return err
 	}
-	rec.verifyTail()
+	if err := rec.verifyTail(); err != nil {
+		return err
+	}
 	if err := rec.boundTop(); err != nil {
 		return err
 	}
@@ -65,12 +69,16 @@ func (rec *recovery) run(names []string) error {
 
 // raiseFloor takes valid indexes for marks: each was written after its segment, and so everything
 // below, was synced, while the newest copy of the mark may have rotted and left an older one.
-func (rec *recovery) raiseFloor() {
+func (rec *recovery) raiseFloor() error {
 	for _, first := range rec.firsts {
-		if x, err := rec.log.readIndex(first); err == nil {
+		x, err := rec.log.readIndex(first)
+		if err == nil {
 			rec.floor = max(rec.floor, first+uint64(len(x.entries))-1)
+		} else if !isDamage(err) {
+			return err
 		}
 	}
+	return nil
 }
 
 // walk goes through the segments in order and chains them.
@@ -98,7 +106,11 @@ func (rec *recovery) walkSegment(st scanState, limit uint64) error {
 	s := &segment{first: st.op, last: st.op - 1, parent: st.parent, lastSum: st.parent, parentKnown: !st.free,
 		base: st.base, nextOffset: st.base}
 	rec.segs = append(rec.segs, s)
-	if x := rec.usableIndex(&st, limit); x != nil {
+	x, err := rec.usableIndex(&st, limit)
+	if err != nil {
+		return err
+	}
+	if x != nil {
 		s.adopt(x)
 		st = scanState{at: x.end, op: s.last + 1, parent: s.lastSum, base: s.nextOffset}
 		if s.last == limit {
@@ -113,8 +125,11 @@ func (rec *recovery) walkSegment(st scanState, limit uint64) error {
 	}
 	s.file = f
 	cause := rec.scan(s, &st, min(limit, rec.ceiling))
-	if s.last == limit {
+	switch {
+	case s.last == limit:
 		return nil
+	case !isDamage(cause): // it ends nothing
+		return fmt.Errorf("read op %d in %s: %w", s.last+1, l.segmentName(s.first), cause)
 	}
 	return rec.endSegment(s, limit, cause)
 }
@@ -127,8 +142,8 @@ func (s *segment) adopt(x *index) {
 	s.placed, s.entries, s.indexOps = n, x.entries, n
 }
 
-// usableIndex returns the index of the segment at st if it is valid and fits the log.
-func (rec *recovery) usableIndex(st *scanState, limit uint64) *index {
+// usableIndex returns the index of the segment at st if it is valid and fits the log, or nil.
+func (rec *recovery) usableIndex(st *scanState, limit uint64) (*index, error) {
 	x, err := rec.log.readIndex(st.op)
 	if err == nil {
 		last := x.first + uint64(len(x.entries)) - 1
@@ -138,11 +153,13 @@ func (rec *recovery) usableIndex(st *scanState, limit uint64) *index {
 		case last > limit || last > rec.ceiling:
 			err = fmt.Errorf("%w: index up to op %d, the segment ends at %d", errLeftover, last, min(limit, rec.ceiling))
 		default:
-			return x
+			return x, nil
 		}
+	} else if !isDamage(err) {
+		return nil, err
 	}
 	rec.stale = append(rec.stale, st.op)
-	return nil
+	return nil, nil
 }
 
 // scan takes valid frames up to op limit into the segment and returns why it stopped.
@@ -253,30 +270,36 @@ func (rec *recovery) createFirst() error {
 }
 
 // verifyTail reads in full what holds the last ops of the pipeline and was taken from an index.
-func (rec *recovery) verifyTail() {
+func (rec *recovery) verifyTail() error {
 	l := rec.log
 	top := max(l.written.Op, rec.r.Mark.ID.Op)
 	for i := len(rec.segs) - 1; i >= 0; i-- {
 		s := rec.segs[i]
 		if i < len(rec.segs)-1 && s.last+l.pipeline <= top {
-			return
+			return nil
 		}
 		if s.indexOps > 0 {
-			rec.verify(s)
+			if err := rec.verify(s); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // verify checks each op that an index places; what does not fit is a hole.
-func (rec *recovery) verify(s *segment) {
+func (rec *recovery) verify(s *segment) error {
 	l := rec.log
 	l.mu.Lock()
 	_, err := l.pin(s)
 	l.mu.Unlock()
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return err
+	}
 	if err != nil {
 		rec.r.find("ops %d..%d are damaged: %v", s.first, s.first+s.indexOps-1, err)
 		l.addHole(s.first, s.first+s.indexOps-1)
-		return
+		return nil
 	}
 	defer l.release(s)
 	sc := l.scanner(s.file, l.segmentName(s.first))
@@ -288,12 +311,16 @@ func (rec *recovery) verify(s *segment) {
 		if err == nil && (h.Sum != e.sum || st.at != s.entryEnd(i)) {
 			err = fmt.Errorf("%w: sum %016x, the index says %016x", errLeftover, h.Sum, e.sum)
 		}
+		if err != nil && !isDamage(err) {
+			return fmt.Errorf("read op %d in %s: %w", s.first+uint64(i), sc.name, err)
+		}
 		if err != nil {
 			rec.r.find("op %d in %s at byte %d is damaged: %v", s.first+uint64(i), sc.name, e.at, err)
 			l.addHole(s.first+uint64(i), s.first+uint64(i))
 		}
 		parent = e.sum
 	}
+	return nil
 }
 
 // boundTop tells how far the log may have reached. Without a mark, bytes behind its end are ops that

@@ -158,12 +158,13 @@ func (l *Log) evictLocked() {
 	}
 }
 
-// load opens the file of a sealed segment and reads its index, or the segment where that is bad.
+// load opens the file of a sealed segment and reads its index, or the segment where that is bad. Only a
+// *DamageError says that there is something to repair.
 func (l *Log) load(s *segment) (File, []entry, error) {
 	name := l.segmentName(s.first)
 	f, err := l.fs.Open(name)
 	if err != nil {
-		return nil, nil, &DamageError{File: name, Offset: -1, Op: s.first, Err: err}
+		return nil, nil, damageOr("open", &DamageError{File: name, Offset: -1, Op: s.first, Err: err})
 	}
 	if x, err := l.readIndex(s.first); err == nil && x.parent == s.parent && uint64(len(x.entries)) == s.placed {
 		return f, x.entries, nil
@@ -176,7 +177,7 @@ func (l *Log) load(s *segment) (File, []entry, error) {
 		h, err := sc.next(&st)
 		if err != nil {
 			f.Close()
-			return nil, nil, &DamageError{File: name, Offset: at, Op: st.op, Err: fmt.Errorf("the index is unreadable, and so is the segment: %w", err)}
+			return nil, nil, damageOr("read", &DamageError{File: name, Offset: at, Op: st.op, Err: fmt.Errorf("the index is unreadable, and so is the segment: %w", err)})
 		}
 		entries = append(entries, entry{at: at, base: h.BaseOffset, sum: h.Sum})
 	}
