@@ -55,11 +55,12 @@ func (g *group) SendStored(m *vsr.Message) {
 	_ = g.node.network.SendLater(int(stored.To), load, nil)
 }
 
-// damaged tells the replica of damage that a reader met.
+// damaged tells the replica of damage that a reader met. The caller is that reader, never the turn: it waits while
+// the inbox is full.
 func (g *group) damaged(err error) {
 	var d *journal.DamageError
 	if errors.As(err, &d) {
-		go g.postInput(vsr.Input{Kind: vsr.InDamaged, ID: vsr.ID{Op: d.Op}})
+		g.postInput(vsr.Input{Kind: vsr.InDamaged, ID: vsr.ID{Op: d.Op}})
 	}
 }
 

@@ -31,25 +31,36 @@ func (g *group) suspect(op uint64) {
 
 // scrub reads the log at its own pace until ctx is done.
 func (g *group) scrub(ctx context.Context) {
-	op := g.disk.Log().Start()
+	op := uint64(0)
 	for {
-		budget := int64(scrubBytesPerSecond * scrubPause / time.Second)
-		for budget > 0 && op <= g.readable.Load() && op <= g.disk.Log().Written().Op {
-			n, ok := g.scrubOne(op)
-			budget -= int64(n)
-			if !ok {
-				break
-			}
-			op++
-		}
+		op = g.scrubSome(ctx, op, scrubBytesPerSecond*int64(scrubPause)/int64(time.Second))
 		pause := scrubPause
 		if op > g.readable.Load() {
-			op, pause = g.disk.Log().Start(), scrubRound
+			op, pause = 0, scrubRound
 		}
 		if !g.scrubServed(ctx, pause) {
 			return
 		}
 	}
+}
+
+// scrubSome reads from op on until budget bytes are spent, and returns the op to go on with. What is trimmed by
+// now, or known to be damaged, is passed over. An op costs a header at least: to find that it is gone is work, too.
+func (g *group) scrubSome(ctx context.Context, op uint64, budget int64) uint64 {
+	for budget > 0 && ctx.Err() == nil {
+		log := g.disk.Log()
+		op = log.Sound(op)
+		if op > g.readable.Load() || op > log.Written().Op {
+			break
+		}
+		n, ok := g.scrubOne(op)
+		if !ok {
+			break
+		}
+		budget -= int64(max(n, wire.HeaderBytes))
+		op++
+	}
+	return op
 }
 
 // scrubServed reads what was sent unchecked, for as long as pause; false: ctx is done.

@@ -115,10 +115,7 @@ func (x *nemesis) astray(n *node, op uint64, size int64) []byte {
 // scrub reads one op after another, for ever, and tells of damage.
 func (p *process) scrub(op uint64) {
 	p.after(p.n.rng.around(20*millisecond), func() {
-		if start := p.log().Start(); op < start {
-			op = start
-		}
-		if op > p.status().Commit.Op {
+		if op = p.log().Sound(op); op > p.status().Commit.Op {
 			p.scrub(0)
 			return
 		}
