@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"rejoin/server/api"
 	"rejoin/server/journal"
 	"rejoin/server/partition"
 	"rejoin/server/wire"
@@ -41,19 +38,6 @@ func (c *cluster) emptySegment(id int) string {
 		c.t.Fatal(err)
 	}
 	return first
-}
-
-// health of a node, as its admin plane tells it.
-func (c *cluster) health(id int) (h api.Health) {
-	resp, err := http.Get("http://" + c.config.Nodes[id].Listen.Admin + "/health")
-	if err != nil {
-		return h
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&h); err != nil {
-		c.t.Fatal(err)
-	}
-	return h
 }
 
 // TestLostSegmentIsMendedAtOnce empties an early segment of a node that is down. The node finds that by reading one op

@@ -13,6 +13,7 @@ type episode struct {
 	told     uint64 // tick of the last progress event
 	shrank   uint64 // size of the last round, in ops
 	grew     int    // rounds in a row that did not shrink
+	ended    uint64 // tick in which the transfer before ended, whose shrank and grew go on where this one begins at once
 }
 
 // name says what goes on, empty if nothing does. The state of a replica is one word, and that a view changes or that it has forgotten hides
@@ -36,8 +37,15 @@ func (r *Replica) beginEpisode(bulk bool, from, to uint64, peer int) {
 	if e.active {
 		r.endEpisode()
 	}
-	*e = episode{active: true, bulk: bulk, from: from, to: to, peer: peer, rounds: 1, began: r.tick, told: r.tick, shrank: to - from + 1}
+	before := *e
+	*e = episode{active: true, bulk: bulk, from: from, to: to, peer: peer, rounds: 1, began: r.tick, told: r.tick}
 	r.episodeEvent(EventRepairBegin, EventTransferBegin, "")
+	if bulk && before.shrank > 0 && before.ended == r.tick { // more was committed meanwhile than it brought
+		e.shrank, e.grew = before.shrank, before.grew
+		r.measureRound(to - from + 1)
+		return
+	}
+	e.shrank = to - from + 1
 }
 
 func (r *Replica) nextRound(from, to uint64, peer int) {
@@ -45,17 +53,23 @@ func (r *Replica) nextRound(from, to uint64, peer int) {
 	if to <= e.to { // the same range, asked again
 		return
 	}
-	size := to - from + 1
+	e.to, e.peer = to, peer
+	r.measureRound(to - from + 1)
+	e.rounds++
+}
+
+// measureRound holds the size of a round against that of the one before.
+func (r *Replica) measureRound(size uint64) {
+	e := &r.episode
 	if e.bulk && size >= e.shrank {
 		e.grew++
-		if e.grew == 3 {
-			r.event(Event{Kind: EventCannotKeepUp, FromOp: from, ToOp: to, Peer: peer, Rounds: e.rounds, Reason: "three rounds in a row did not shrink"})
+		if e.grew%3 == 0 { // and again, for whoever has not heard of it
+			r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: "three rounds in a row did not shrink"})
 		}
 	} else {
 		e.grew = 0
 	}
-	e.shrank, e.to, e.peer = size, to, peer
-	e.rounds++
+	e.shrank = size
 }
 
 func (r *Replica) progressEpisode() {
@@ -88,7 +102,12 @@ func (r *Replica) settleEpisode() {
 
 func (r *Replica) endEpisode() {
 	r.episodeEvent(EventRepairEnd, EventTransferEnd, "")
-	r.episode = episode{}
+	e := &r.episode
+	if !e.bulk {
+		*e = episode{}
+		return
+	}
+	*e = episode{ended: r.tick, shrank: e.shrank, grew: e.grew}
 }
 
 func (r *Replica) episodeEvent(repair, transfer EventKind, why string) {
