@@ -142,6 +142,23 @@ func TestFetchOfWhatNobodyHas(t *testing.T) {
 	r.want("P2")
 }
 
+// A fetch may be repeated where whoever holds the op is with a quorum, and not with the asker.
+func TestFetchOfWhatOnlyAStrangerHolds(t *testing.T) {
+	for _, joined := range []bool{false, true} {
+		r := newRig(t)
+		r.live.Holds = func(i int, _ vsr.ID) bool { return i == 2 }
+		if !joined {
+			r.c.Nodes[0].Linked, r.c.Nodes[2].Linked = 1<<1, 1<<1
+		}
+		r.ticks(1)
+		fetch := vsr.Message{Kind: vsr.MsgFetch, From: 0, To: 1, Ack: vsr.ID{Op: 41, Sum: 7}}
+		for range RepeatsMax + 1 {
+			r.live.Sent(&fetch, &r.c.Nodes[0].Status)
+		}
+		r.want(map[bool]string{false: "", true: "P2"}[joined])
+	}
+}
+
 // So may a pull of a committed op that is damaged wherever it was.
 func TestPullOfWhatIsLost(t *testing.T) {
 	r := newRig(t)

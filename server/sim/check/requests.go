@@ -44,7 +44,7 @@ func (l *Liveness) Sent(m *vsr.Message, s *vsr.Status) {
 	if m.Kind == vsr.MsgPull && !l.pulls[m.From].sent(l, m, s) {
 		return // more of a pull that runs
 	}
-	if m.Kind == vsr.MsgFetch && !l.reachable(m.Ack) || m.Kind == vsr.MsgPull && l.ungiven(m.FromOp, m.ToOp <= s.Commit.Op) {
+	if m.Kind == vsr.MsgFetch && !l.reachable(int(m.From), m.Ack) || m.Kind == vsr.MsgPull && l.ungiven(int(m.From), m.FromOp, m.ToOp <= s.Commit.Op) {
 		return // only a replica that is away can end it: nothing is wrong with asking
 	}
 	q := &l.requests[m.From]
@@ -65,51 +65,56 @@ func (l *Liveness) Sent(m *vsr.Message, s *vsr.Status) {
 	q.asked, q.times = append(q.asked, ask), append(q.times, 1)
 }
 
-// reachable tells whether a connected replica holds an op.
-func (l *Liveness) reachable(id vsr.ID) bool {
+// answers tells whether replica i can answer another: both hear each other, and it is with a quorum.
+func (l *Liveness) answers(i, to int) bool {
+	return l.cluster.connected(i) && (i == to || l.cluster.joined(i, to))
+}
+
+// reachable tells whether a replica that can answer another holds an op.
+func (l *Liveness) reachable(to int, id vsr.ID) bool {
 	for i := range l.cluster.Nodes {
-		if l.cluster.connected(i) && l.Holds(i, id) {
+		if l.answers(i, to) && l.Holds(i, id) {
 			return true
 		}
 	}
 	return false
 }
 
-// ungiven tells whether no connected replica can give what a pull from this op needs: the op itself, where
+// ungiven tells whether nobody can give a replica what its pull from this op needs: the op itself, where
 // somebody has it, or else, unless it is to close a hole, a chain that takes the log's place. Who lacks it has
 // nothing else to ask for, and must not stop asking: a replica that is away may come back with it.
-func (l *Liveness) ungiven(op uint64, hole bool) bool {
-	if op > l.cluster.Commit || l.given(op) {
+func (l *Liveness) ungiven(to int, op uint64, hole bool) bool {
+	if op > l.cluster.Commit || l.given(to, op) {
 		return false
 	}
 	trimmed := false
 	for i := range l.cluster.Nodes {
-		if !l.cluster.connected(i) || l.Start(i) <= op {
+		if !l.answers(i, to) || l.Start(i) <= op {
 			continue
 		}
-		if trimmed = true; l.givenChain(i, op) {
+		if trimmed = true; l.givenChain(to, i, op) {
 			return false
 		}
 	}
 	return !hole || !trimmed
 }
 
-// given tells whether a connected replica has a committed op.
-func (l *Liveness) given(op uint64) bool {
+// given tells whether a replica that can answer another has a committed op.
+func (l *Liveness) given(to int, op uint64) bool {
 	for i := range l.cluster.Nodes {
-		if l.cluster.connected(i) && l.Start(i) <= op && l.Gives(i, op) {
+		if l.answers(i, to) && l.Start(i) <= op && l.Gives(i, op) {
 			return true
 		}
 	}
 	return false
 }
 
-// givenChain tells whether the chain that a replica offers to who lacks op can be had: each of its ops, from
+// givenChain tells whether the chain that replica i offers to who lacks op can be had: each of its ops, from
 // whoever has it.
-func (l *Liveness) givenChain(i int, op uint64) bool {
+func (l *Liveness) givenChain(to, i int, op uint64) bool {
 	commit := l.cluster.Nodes[i].Status.Commit.Op
 	for n := l.Start(i); n <= commit; n++ {
-		if !l.given(n) {
+		if !l.given(to, n) {
 			return false
 		}
 	}
