@@ -14,9 +14,9 @@ var foundBy = map[string]uint64{
 	"HollowHead":              2,
 	"LeadAfterRestart":        8,
 	"KeepTailAboveAdopted":    2,
-	"LogViewAtAdoption":       55,
+	"LogViewAtAdoption":       24,
 	"DuplicateStartViewCuts":  33,
-	"ForgottenEndIsReached":   77,
+	"ForgottenEndIsReached":   12,
 	"FrameViewIsSender":       138,
 }
 
