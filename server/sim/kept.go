@@ -57,6 +57,7 @@ var kept = []uint64{
 	9940012689,    // P3, by a mistake of the checker: each transfer brought what its server had undamaged, and the servers had much that was damaged
 	9970000946,    // P3: a replica whose link carries no more than the load did not say that it cannot keep up, for each round was a transfer of its own
 	9964030264,    // P2, by a mistake of the checker: only a replica that the asker did not hear yet held what was asked for
+	9961010828,    // P3: the same with a link that carried a little more
 	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 	1796038024859, // P2: who had just refused was asked once more beside the disk that was told to begin behind the hole
 }

@@ -12,7 +12,7 @@ type episode struct {
 	began    uint64
 	told     uint64 // tick of the last progress event
 	shrank   uint64 // size of the last round, in ops
-	grew     int    // rounds in a row that did not shrink
+	grew     int    // rounds in a row that did not shrink by a quarter: what is sent meanwhile takes as long, or nearly
 	ended    uint64 // tick in which the transfer before ended, whose shrank and grew go on where this one begins at once
 }
 
@@ -61,10 +61,10 @@ func (r *Replica) nextRound(from, to uint64, peer int) {
 // measureRound holds the size of a round against that of the one before.
 func (r *Replica) measureRound(size uint64) {
 	e := &r.episode
-	if e.bulk && size >= e.shrank {
+	if e.bulk && 4*size > 3*e.shrank {
 		e.grew++
 		if e.grew%3 == 0 { // and again, for whoever has not heard of it
-			r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: "three rounds in a row did not shrink"})
+			r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: "three rounds in a row shrank by less than a quarter"})
 		}
 	} else {
 		e.grew = 0
