@@ -97,10 +97,8 @@ func (v *survey) lacks(out [vsr.ReplicasMax]bool) string {
 // of a later view, or has an op there in that of the same view.
 func (v *survey) undecided(out [vsr.ReplicasMax]bool) string {
 	top := uint64(0)
-	for i := range v.w.nodes {
-		if s, ok := v.w.statusOf(i); ok {
-			top = max(top, s.Top)
-		}
+	for _, n := range v.w.nodes { // also of those that have just been started and cannot be asked
+		top = max(top, n.seen.head(), n.seen.kept)
 	}
 	for op := v.w.check.top() + 1; op <= top; op++ {
 		harmed, lost, left := 0, uint64(0), uint64(0) // of views: one above the latest log_view of those that lack it, and of those that decide

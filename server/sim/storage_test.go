@@ -87,6 +87,34 @@ run 100ms
 	})
 }
 
+// TestWhatIsLostIsKnownOfProcessesThatStart: a replica that has just been started cannot be asked what it has on
+// record as damaged, and it counts all the same.
+func TestWhatIsLostIsKnownOfProcessesThatStart(t *testing.T) {
+	playThen(t, eightEverywhere+`drop prepare from r1 to r2
+drop prepare_ok, beat_ack from r0 to r1
+offer at r1
+until r0 head 9
+run 50ms
+kill r1
+rot r0 9
+run 100ms
+kill r0
+kill r2
+`, func(r *scriptRun) {
+		r.start(0)
+		r.start(2)
+		if why := r.w.excuse(); !strings.HasPrefix(why, "op 9 may have been held by 2 replicas") {
+			t.Errorf("nobody can deny op 9: %q", why)
+		}
+		r.start(1)
+		r.w.runUntil(r.w.now+second, r.w.atRest)
+		if why := r.w.excuse(); why != "" {
+			t.Errorf("who has op 9 is back: %s", why)
+		}
+		r.rest()
+	})
+}
+
 // TestWhatAStartLoses: behind damage that no checkpoint of the client table has passed a start ends the log.
 func TestWhatAStartLoses(t *testing.T) {
 	for name, c := range map[string]struct {
