@@ -41,9 +41,10 @@ type span struct{ first, last uint64 }
 func (s span) has(op uint64) bool { return op >= s.first && op <= s.last }
 
 // unreadable lists the ops up to last that the next start of n could not read from fs, were those of more damaged,
-// too: those that are damaged and, where no index tells where a frame begins, those behind them in their file.
-func (n *node) unreadable(fs *faultfs.FS, last uint64, more span) (ops []uint64) {
-	file, behind, told := "", false, uint64(0)
+// too: those that are damaged and, where no index tells where a frame begins, those behind them in their file. It
+// tells whether what is appended next would stand behind them, too.
+func (n *node) unreadable(fs *faultfs.FS, last uint64, more span) (ops []uint64, behind bool) {
+	file, told := "", uint64(0)
 	n.walk(fs, func(f *frameAt) bool {
 		if f.op > last {
 			return false
@@ -58,24 +59,38 @@ func (n *node) unreadable(fs *faultfs.FS, last uint64, more span) (ops []uint64)
 		}
 		return true
 	})
-	return ops
+	return ops, behind
 }
 
-// lostOps lists the ops that n would not have any more after its next start, were those of more damaged, too:
-// those that it could not read, and those that it would cut, be they written or not. A process that runs cuts no
+// loss is what a replica would not have any more after its next start.
+type loss struct {
+	ops  []uint64 // of those that its log has, rising
+	from uint64   // what it appends from here on, until the damage is mended; 0: that would be there
+}
+
+func (l *loss) has(op uint64) bool {
+	_, is := slices.BinarySearch(l.ops, op)
+	return is || l.from > 0 && op >= l.from
+}
+
+// loses tells what n would not have any more after its next start, were ops of more damaged, too: what it could
+// not read, and what it would cut, be it written, not yet written, or still to come. A process that runs cuts no
 // lower, for no checkpoint is above its commit.
-func (n *node) lostOps(more span) []uint64 {
-	lost := n.unreadable(n.fs, n.seen.written, more)
-	held := n.heldWithout(lost)
-	if held == n.seen.written {
-		return lost
+func (n *node) loses(more span) loss {
+	ops, behind := n.unreadable(n.fs, n.seen.written, more)
+	l := loss{ops: ops}
+	held := n.heldWithout(ops)
+	if held < n.seen.written {
+		first, _ := slices.BinarySearch(ops, held+1)
+		l.ops = ops[:first]
+		for op := max(held+1, n.seen.start); op <= n.seen.head(); op++ {
+			l.ops = append(l.ops, op)
+		}
 	}
-	behind, _ := slices.BinarySearch(lost, held+1)
-	lost = lost[:behind]
-	for op := max(held+1, n.seen.start); op <= n.seen.head(); op++ {
-		lost = append(lost, op)
+	if behind || held < n.seen.written {
+		l.from = n.seen.head() + 1
 	}
-	return lost
+	return l
 }
 
 // heldWithout is the op at which the log of n ends after a start that cannot read those listed. It ends below the
@@ -119,7 +134,7 @@ func (n *node) tables() (ops []uint64) {
 
 // lastLost is the highest op that n may have acknowledged and its next start could not read from fs, or 0.
 func (n *node) lastLost(fs *faultfs.FS) uint64 {
-	lost := n.unreadable(fs, n.seen.durable, span{})
+	lost, _ := n.unreadable(fs, n.seen.durable, span{})
 	if len(lost) == 0 {
 		return 0
 	}

@@ -34,6 +34,7 @@ var kept = []uint64{
 	7000000487,    // S9: of two commits in one step the first was taken for the moment of a checkpoint of the second
 	7000040574,    // S7: power failed while what mended damage was not synced yet, which the world must not do
 	7000012989,    // P2: two copies of an op were lost, one with damage before it in a file without an index, which the world must not do
+	9964013140,    // P1: one of three had damage before two ops that it appended, and another lost an op of the same number, which the world must not do
 	1795994201134, // P2: what is damaged wherever it was is asked for until somebody has it
 	441,           // latest: a replica that had lost its directory confirmed a primary that it had helped to replace
 	1795994003185, // S7: a cut trusted a mark that was written and not synced

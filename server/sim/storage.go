@@ -16,7 +16,8 @@ import (
 //   - of ops of one number at most f copies are damaged or forgotten; and of one that is committed, or that somebody
 //     else holds, an undamaged copy is left with a replica that remembers. Damaged is also what stands behind
 //     damage in a file without an index: nothing tells the next start where it is; and what stands behind damage
-//     above the last checkpoint of the client table: the next start ends the log there;
+//     above the last checkpoint of the client table: the next start ends the log there. That is true of what is
+//     appended there later, too, until the damage is mended;
 //   - a replica loses power together with damage only where its mark, as it was last synced, tells that it held what
 //     the next start cannot read: above that, damage passes for a torn tail. See mayLosePower.
 //
@@ -134,38 +135,55 @@ func (x *nemesis) mayLose(n *node) bool {
 
 // mayDamage tells whether the copies that n has of these ops may be damaged.
 func (x *nemesis) mayDamage(n *node, ops span) bool {
-	var lost [vsr.ReplicasMax][]uint64
+	var lost [vsr.ReplicasMax]loss
+	last := n.seen.head()
 	for i, o := range x.w.nodes {
+		last = max(last, o.seen.head(), o.seen.kept)
 		if o != n && o.rotted {
-			lost[i] = o.lostOps(span{})
+			lost[i] = o.loses(span{})
 		}
 	}
-	for _, op := range n.lostOps(ops) {
+	own := n.loses(ops)
+	for _, op := range own.ops {
 		if !x.mayDamageOne(n, n.seen.at(op).ID(), &lost) {
+			return false
+		}
+	}
+	for op := own.from; op > 0 && op <= last+1; op++ { // beyond, all is as it is there
+		if x.harmedBut(n, op, &lost) >= x.w.tolerated() {
 			return false
 		}
 	}
 	return true
 }
 
-// mayDamageOne tells it of one op; the others have lost those listed. Who has lost another op of this number counts,
-// too: nothing tells any more that it was another.
-func (x *nemesis) mayDamageOne(n *node, id vsr.ID, lost *[vsr.ReplicasMax][]uint64) bool {
-	harmed, held, good := 1, id.Op <= x.w.check.top(), false
+// mayDamageOne tells it of one op that n has.
+func (x *nemesis) mayDamageOne(n *node, id vsr.ID, lost *[vsr.ReplicasMax]loss) bool {
+	held, good := id.Op <= x.w.check.top(), false
 	for i, o := range x.w.nodes {
 		if o == n {
 			continue
 		}
 		held = held || o.seen.holds(id)
-		_, is := slices.BinarySearch(lost[i], id.Op)
-		switch {
-		case is, o.forgets(), o.lacks(id.Op):
+		good = good || !o.harmedAt(id.Op, &lost[i]) && (o.seen.start > id.Op || o.seen.holds(id))
+	}
+	return x.harmedBut(n, id.Op, lost) < x.w.tolerated() && (good || !held)
+}
+
+// harmedBut counts the replicas other than n that have lost an op of this number, or will when they append one.
+// Who has lost another op of this number counts, too: nothing tells any more that it was another.
+func (x *nemesis) harmedBut(n *node, op uint64, lost *[vsr.ReplicasMax]loss) int {
+	harmed := 0
+	for i, o := range x.w.nodes {
+		if o != n && o.harmedAt(op, &lost[i]) {
 			harmed++
-		case o.seen.start > id.Op, o.seen.holds(id):
-			good = true
 		}
 	}
-	return harmed <= x.w.tolerated() && (good || !held)
+	return harmed
+}
+
+func (n *node) harmedAt(op uint64, lost *loss) bool {
+	return lost.has(op) || n.forgets() || n.lacks(op)
 }
 
 // lacks tells whether n may have held an op of this number and has lost it to damage. What has come again counts

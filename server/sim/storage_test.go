@@ -115,6 +115,45 @@ kill r2
 	})
 }
 
+// TestWhatIsAppendedBehindDamage: what a replica appends behind damage that its next start cannot pass is lost
+// there, so nobody else may lose an op of that number before the damage is mended; nor may such damage strike where
+// somebody has lost one already.
+func TestWhatIsAppendedBehindDamage(t *testing.T) {
+	playThen(t, eightEverywhere+`drop prepare from r1 to r0
+append 1
+until r2 head 9
+`, func(r *scriptRun) {
+		x, damaged := &r.w.nemesis, func(n *node, op uint64) (mend func()) {
+			f, was := n.find(op), n.rotted
+			rot := func() { n.fs.Rot(f.name, f.at+wire.HeaderBytes/2, 1) }
+			n.rotted = true
+			rot()
+			return func() { n.rotted = was; rot() }
+		}
+		r0, r1 := r.w.nodes[0], r.w.nodes[1]
+		if r0.seen.head() != 8 || r1.seen.head() != 9 {
+			t.Fatalf("r0 has ops up to %d, r1 up to %d, want 8 and 9", r0.seen.head(), r1.seen.head())
+		}
+		may := func(when string, n *node, op uint64, want bool) {
+			t.Helper()
+			if got := x.mayDamage(n, span{op, op}); got != want {
+				t.Errorf("%s: op %d of r%d may be damaged: %v", when, op, n.id, got)
+			}
+		}
+		may("nothing is damaged", r1, 9, true)
+		may("nothing is damaged", r0, 6, true)
+		mend := damaged(r0, 6)
+		may("r0 would append op 9 behind damage", r1, 9, false)
+		may("r0 has op 5 before its damage", r1, 5, false) // r1 would append behind damage, too
+		mend()
+		may("r0 is mended", r1, 9, true)
+		mend = damaged(r1, 9)
+		may("r1 has lost op 9, which r0 has yet to append", r0, 6, false)
+		mend()
+		may("r1 is mended", r0, 6, true)
+	})
+}
+
 // TestWhatAStartLoses: behind damage that no checkpoint of the client table has passed a start ends the log.
 func TestWhatAStartLoses(t *testing.T) {
 	for name, c := range map[string]struct {
