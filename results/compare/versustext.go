@@ -41,51 +41,46 @@ func (v *Versus) WriteText(out io.Writer) error {
 
 // writeLines writes a row: its figures, and below them what lies behind each.
 func (r VersusRow) writeLines(w io.Writer, width int) {
-	columns, tallest := make([][]string, len(r.Cells)), 1
+	columns := make([][]string, len(r.Cells))
 	for i, c := range r.Cells {
 		columns[i] = []string{c.Text}
 		if c.Spread != "" {
 			columns[i] = append(columns[i], strings.Split(wrap(c.Spread, "", width), "\n")...)
 		}
-		tallest = max(tallest, len(columns[i]))
 	}
-	label := "  " + r.Label
-	for n := range tallest {
-		line := padRight(label, versusLabelColumns)
-		for _, texts := range columns {
-			text := ""
-			if n < len(texts) {
-				text = texts[n]
-			}
-			line += strings.Repeat(" ", versusBetweenColumn) + padLeft(text, width)
-		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
-		label = ""
-	}
+	writeColumns(w, "  "+r.Label, columns, width)
 }
 
 // writeHeads writes name, promise and number of runs of each system, wrapped into its column.
 func (v *Versus) writeHeads(w io.Writer, systems []VersusColumn, width int) {
 	var heads [][]string
-	tallest := 0
 	for _, s := range systems {
 		var lines []string
 		for _, text := range []string{s.Target, s.Promise, "(" + s.Runs + ")"} {
 			lines = append(lines, strings.Split(wrap(breakWords(text, width), "", width), "\n")...)
 		}
 		heads = append(heads, lines)
+	}
+	writeColumns(w, "", heads, width)
+}
+
+// writeColumns writes the lines of columns beside one another, and label before the first.
+func writeColumns(w io.Writer, label string, columns [][]string, width int) {
+	tallest := 0
+	for _, lines := range columns {
 		tallest = max(tallest, len(lines))
 	}
-	for i := range tallest {
-		line := strings.Repeat(" ", versusLabelColumns)
-		for _, h := range heads {
-			cell := ""
-			if i < len(h) {
-				cell = h[i]
+	for n := range tallest {
+		line := padRight(label, versusLabelColumns)
+		for _, lines := range columns {
+			text := ""
+			if n < len(lines) {
+				text = lines[n]
 			}
-			line += strings.Repeat(" ", versusBetweenColumn) + padLeft(cell, width)
+			line += strings.Repeat(" ", versusBetweenColumn) + padLeft(text, width)
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
+		label = ""
 	}
 }
 

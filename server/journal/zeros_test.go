@@ -54,14 +54,8 @@ func TestOSWriteZeros(t *testing.T) {
 
 // TestZerosThatCannotBeWritten: a failure on the way past the page cache is told, and not tried again through it.
 func TestZerosThatCannotBeWritten(t *testing.T) {
-	dir := t.TempDir()
-	knowsDirect(t, dir)
-	f, err := journal.OS(dir).Create("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	err = f.WriteZeros(1<<62, 4096)
+	_, f := createDirect(t)
+	err := f.WriteZeros(1<<62, 4096)
 	if err == nil {
 		t.Skip("this file system has room for a file of any size")
 	}
@@ -73,13 +67,7 @@ func TestZerosThatCannotBeWritten(t *testing.T) {
 
 // TestZerosTakeNoMemory: whole pages of zeros pass the page cache by.
 func TestZerosTakeNoMemory(t *testing.T) {
-	dir := t.TempDir()
-	knowsDirect(t, dir)
-	f, err := journal.OS(dir).Create("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	dir, f := createDirect(t)
 	const size = 4 << 20
 	if err := f.WriteZeros(0, size); err != nil {
 		t.Fatal(err)
@@ -124,6 +112,19 @@ func TestAppendReadsNothing(t *testing.T) {
 	if n := readBytes(t) - before; n > int64(len(frames)/3)*4096/4 { // the file system may read some blocks of its own
 		t.Errorf("%d bytes were read from the disk by %d appends", n, len(frames)/3)
 	}
+}
+
+// createDirect makes a file where the page cache can be passed by.
+func createDirect(t *testing.T) (dir string, f journal.File) {
+	t.Helper()
+	dir = t.TempDir()
+	knowsDirect(t, dir)
+	f, err := journal.OS(dir).Create("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return dir, f
 }
 
 // knowsDirect skips where there is nothing to pass by: on a file system that takes no direct writes, and on tmpfs, which is the page cache.

@@ -57,8 +57,8 @@ var kept = []uint64{
 	9930007463,    // S7, by a mistake of the checker: killed while a committed chain took the place of an op that had been vouched for in an older view
 	9940012689,    // P3, by a mistake of the checker: each transfer brought what its server had undamaged, and the servers had much that was damaged
 	9970000946,    // P3: a replica whose link carries no more than the load did not say that it cannot keep up, for each round was a transfer of its own
-	9964030264,    // P2, by a mistake of the checker: only a replica that the asker did not hear yet held what was asked for
 	9961010828,    // P3: the same with a link that carried a little more
+	9964030264,    // P2, by a mistake of the checker: only a replica that the asker did not hear yet held what was asked for
 	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 	9960030100,    // P5, by a mistake of the checker: in a reckless run two of three had lost an op of one number, and none that could be asked ran when the faults stopped
 	1796038024859, // P2: who had just refused was asked once more beside the disk that was told to begin behind the hole

@@ -11,6 +11,17 @@ import (
 
 const eightEverywhere = "until r1 leads view 1\nappend 8\nuntil r0 commit 8\nuntil r1 commit 8\nuntil r2 commit 8\n"
 
+// nineIsLostOnOne: an op stood on two of three, of which one has lost it and the other is away.
+const nineIsLostOnOne = eightEverywhere + `drop prepare from r1 to r2
+drop prepare_ok, beat_ack from r0 to r1
+offer at r1
+until r0 head 9
+run 50ms
+kill r1
+rot r0 9
+run 100ms
+`
+
 // playThen plays a script that ends with what only code can say.
 func playThen(t *testing.T, text string, then func(*scriptRun)) {
 	t.Helper()
@@ -66,15 +77,7 @@ func TestDamageOfDifferentOpsIsNoExcuse(t *testing.T) {
 // TestWhatNobodyCanDeny: an op that nobody has committed stood on two of three; one has lost it, and as long as the
 // other is away nobody may go on without it.
 func TestWhatNobodyCanDeny(t *testing.T) {
-	playThen(t, eightEverywhere+`drop prepare from r1 to r2
-drop prepare_ok, beat_ack from r0 to r1
-offer at r1
-until r0 head 9
-run 50ms
-kill r1
-rot r0 9
-run 100ms
-`, func(r *scriptRun) {
+	playThen(t, nineIsLostOnOne, func(r *scriptRun) {
 		if why := r.w.excuse(); !strings.HasPrefix(why, "op 9 may have been held by 2 replicas") {
 			t.Errorf("nobody can deny op 9: %q", why)
 		}
@@ -90,15 +93,7 @@ run 100ms
 // TestWhatIsLostIsKnownOfProcessesThatStart: a replica that has just been started cannot be asked what it has on
 // record as damaged, and it counts all the same.
 func TestWhatIsLostIsKnownOfProcessesThatStart(t *testing.T) {
-	playThen(t, eightEverywhere+`drop prepare from r1 to r2
-drop prepare_ok, beat_ack from r0 to r1
-offer at r1
-until r0 head 9
-run 50ms
-kill r1
-rot r0 9
-run 100ms
-kill r0
+	playThen(t, nineIsLostOnOne+`kill r0
 kill r2
 `, func(r *scriptRun) {
 		r.start(0)
