@@ -87,6 +87,7 @@ type Recovered struct {
 	Tail   []TailOp  // the last Pipeline ops up to Top, rising
 	Holes  []OpRange // damaged ops at or below Held, rising, to be filled
 	Tables []Table   // readable checkpoints of the client table, rising by op; see Table
+	Unread []Unread  // checkpoints that this try could not read, rising by op; see UnreadTable
 
 	RewrittenOps uint64 // ops above the mark that were written again
 	CutBytes     int64  // bytes that were not zero beyond the end of the log and were cut

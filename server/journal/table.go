@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"syscall"
 
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -146,10 +147,33 @@ func (l *Log) readTables(names []string, r *Recovered) {
 		t, err := l.readTable(name)
 		if err != nil || t.ID.Op != op {
 			r.find("%s is skipped: %v", name, err)
+			if answer := syscall.Errno(0); errors.As(err, &answer) && answer != syscall.ENOENT {
+				r.Unread = append(r.Unread, Unread{Op: op, Err: fault(name, "read", err)})
+			}
 			continue
 		}
 		r.Tables, l.tables = append(r.Tables, *t), append(l.tables, op)
 	}
+}
+
+// Unread is a checkpoint of which the operating system gave no bytes. They may be whole: the next try may find them.
+type Unread struct {
+	Op  uint64
+	Err error
+}
+
+// UnreadTable returns the checkpoint that would be newer than Table could it be read, or nil. What cannot be told
+// without it must not be given up as lost.
+func (r *Recovered) UnreadTable() *Unread {
+	for i := len(r.Unread) - 1; i >= 0; i-- {
+		if u := &r.Unread[i]; u.Op <= r.Held.Op {
+			if t := r.Table(); t == nil || t.ID.Op < u.Op {
+				return u
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // Table returns the newest checkpoint of an op that is held, or nil. One above Held is of no use before

@@ -132,7 +132,16 @@ func tableReaches(rec *journal.Recovered) error {
 	if tableOp(rec)+1 >= rec.Start {
 		return nil
 	}
+	if u := rec.UnreadTable(); u != nil {
+		return unreadTable(u)
+	}
 	return fmt.Errorf("%w: the log begins at op %d and is whole up to op %d, and no checkpoint between tells who had written what below", ErrTableLost, rec.Start, rec.Held.Op)
+}
+
+// unreadTable refuses a start without a checkpoint that may be whole: it would give up good copies of ops for good,
+// perhaps the last ones.
+func unreadTable(u *journal.Unread) error {
+	return fmt.Errorf("the log cannot be told without the checkpoint of the client table at op %d, which could not be read now: %w; nothing was given up, so start again. If that does not help, the disk is failing; a node with peers can start with an empty data directory, which it fills from them", u.Op, u.Err)
 }
 
 // cutDamage ends the log below the first damaged op above the client table's checkpoint: without it
@@ -144,6 +153,9 @@ func cutDamage(log *journal.Log, rec *journal.Recovered) (held uint64, top vsr.I
 		held = heldBelowDamage(rec)
 		if held == rec.Held.Op {
 			return held, top, nil
+		}
+		if u := rec.UnreadTable(); u != nil && u.Op > held {
+			return 0, top, unreadTable(u)
 		}
 		if err := log.CutKeeping(held, top); err != nil {
 			return 0, top, fmt.Errorf("cut the log below damage at op %d: %w", held+1, err)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
@@ -97,6 +99,63 @@ func TestRotNearTheNewestTable(t *testing.T) {
 			}
 			if b.Table.ID.Op != 4 || b.Head.Op != test.held || b.Top.Op != 10 {
 				t.Errorf("starts with the table of op %d, head %d, top %d; want 4, %d, 10", b.Table.ID.Op, b.Head.Op, b.Top.Op, test.held)
+			}
+			f.close()
+		})
+	}
+}
+
+// TestACheckpointThatCannotBeReadNow: what the operating system gives no bytes of may be whole. A start that would have to give up
+// ops without it gives up nothing, and the next one finds all that there was.
+func TestACheckpointThatCannotBeReadNow(t *testing.T) {
+	const newest = "table-00000000000000000010.tab"
+	for _, test := range []struct {
+		name   string
+		answer error
+		harm   func(f *fullRig)
+		starts bool // without it
+	}{
+		{name: "damage below it", answer: syscall.EIO, harm: func(f *fullRig) { f.fs.Rot("topics/t/0/00000000000000000009.seg", 1000, 1) }},
+		{name: "no descriptors", answer: syscall.EMFILE, harm: func(f *fullRig) { f.fs.Rot("topics/t/0/00000000000000000009.seg", 1000, 1) }},
+		{name: "it is the only one of a trimmed log", answer: syscall.EIO, harm: func(f *fullRig) { f.fs.Delete("topics/t/0/table-00000000000000000004.tab") }},
+		{name: "damage above it", answer: syscall.EIO, harm: func(f *fullRig) { f.fs.Rot("topics/t/0/00000000000000000011.seg", 1000, 1) }, starts: true},
+		{name: "all is there", answer: syscall.EIO, harm: func(f *fullRig) {}, starts: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFullRig(t, 0)
+			f.disk.options.RetentionBytes = 1
+			for range 6 {
+				jobs := []Job{f.job(JobAppend), f.job(JobAppend)}
+				if op := f.last.Op; op == 4 || op == 10 {
+					jobs = append(jobs, Job{Kind: JobTable, Keep: op, Table: vsr.Table{ID: f.last.ID(), Offset: f.last.NextOffset()}})
+				}
+				if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+					t.Fatal(len(left), err)
+				}
+			}
+			if err := f.disk.Close(); err != nil {
+				t.Fatal(err)
+			}
+			test.harm(f)
+			boot := func() (vsr.Boot, error) {
+				rec := f.open()
+				return Boot(f.disk.Log(), rec, f.config(true), Past{SameBoot: true})
+			}
+			f.fs.Inject(faultfs.Fault{Verb: faultfs.VerbOpen, Name: newest, Err: test.answer})
+			if _, err := boot(); (err == nil) != test.starts || err != nil && (!errors.Is(err, test.answer) || Untold(err)) {
+				t.Fatalf("start without the checkpoint: %v", err)
+			}
+			if !test.starts {
+				if err := f.disk.Close(); err != nil {
+					t.Fatal(err)
+				}
+				b, err := boot()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.Table.ID.Op != 10 || b.Head.Op != 12 {
+					t.Errorf("the next start has the table of op %d and head %d; want 10 and 12", b.Table.ID.Op, b.Head.Op)
+				}
 			}
 			f.close()
 		})

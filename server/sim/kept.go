@@ -62,6 +62,7 @@ var kept = []uint64{
 	9500015076,    // P2: all had trimmed what was asked for, and an op of their chains was damaged wherever it was
 	9960030100,    // P5, by a mistake of the checker: in a reckless run two of three had lost an op of one number, and none that could be asked ran when the faults stopped
 	1796038024859, // P2: who had just refused was asked once more beside the disk that was told to begin behind the hole
+	1796046915401, // P5: a start that could not read the checkpoint gave up good copies behind a lost file of ops
 }
 
 // Kept returns the seeds that every campaign plays again.
