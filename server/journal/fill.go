@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"sort"
 
 	"rejoin/server/wire"
 )
@@ -24,7 +25,7 @@ func (l *Log) Fill(frames []Frame) (misfits []error, err error) {
 		}
 	}()
 	for i := range frames {
-		w, misfit, e := l.fillOne(&frames[i])
+		w, misfit, e := l.fillOne(&frames[i], len(filled) > 0)
 		if err = e; err != nil {
 			break
 		}
@@ -45,8 +46,8 @@ type fill struct {
 	op  uint64
 }
 
-// fillOne writes a frame into its hole.
-func (l *Log) fillOne(f *Frame) (w fill, misfit, err error) {
+// fillOne writes a frame into its hole, behind others that may not be durable yet.
+func (l *Log) fillOne(f *Frame, behind bool) (w fill, misfit, err error) {
 	op := f.Header.Op
 	l.mu.Lock()
 	err = l.checkRange(op)
@@ -71,7 +72,7 @@ func (l *Log) fillOne(f *Frame) (w fill, misfit, err error) {
 	}
 	if misfit = l.checkFill(s, f); misfit != nil {
 		misfit = fmt.Errorf("fill op %d: %w", op, misfit)
-	} else if err = l.failUnlessFull(l.writeFill(s, f)); err == nil {
+	} else if err = l.failUnlessFull(l.writeFill(s, f, behind)); err == nil {
 		return fill{s, op}, nil, nil
 	}
 	l.release(s)
@@ -121,7 +122,10 @@ func (l *Log) checkFill(s *segment, f *Frame) error {
 }
 
 // writeFill writes the frame. It stays part of the hole until it is durable.
-func (l *Log) writeFill(s *segment, f *Frame) error {
+func (l *Log) writeFill(s *segment, f *Frame, behind bool) error {
+	if err := l.noteFilling(f.Header.Op, behind); err != nil {
+		return err
+	}
 	i, at := int(f.Header.Op-s.first), s.end
 	if i < len(s.entries) {
 		at = s.entries[i].at
@@ -156,7 +160,32 @@ func (l *Log) settleFills(filled []fill) error {
 	for _, w := range filled {
 		l.removeHole(w.op, w.op)
 	}
+	if l.nextHole(l.mark.Filling.First) > l.mark.Filling.Last {
+		l.mark.Filling = OpRange{} // with the next write of the mark
+	}
 	return nil
+}
+
+// noteFilling puts the hole of op on record, durably, before anything is written there: a start that finds a whole
+// frame in it could not tell else that it was never synced, for the mark stands above it, and perhaps an index tells
+// of it. The hole that is on record already stays so only while what was written there may not be durable.
+func (l *Log) noteFilling(op uint64, behind bool) error {
+	was := l.mark.Filling
+	if was.First <= op && op <= was.Last {
+		return nil
+	}
+	l.mu.Lock()
+	hole := l.holes[sort.Search(len(l.holes), func(i int) bool { return l.holes[i].Last >= op })]
+	l.mu.Unlock()
+	if behind && was.First > 0 {
+		hole = OpRange{min(hole.First, was.First), max(hole.Last, was.Last)}
+	}
+	l.mark.Filling = hole
+	err := l.saveMarkFile()
+	if err != nil {
+		l.mark.Filling = was // the next frame must not take it for recorded
+	}
+	return err
 }
 
 // place gives the lowest op of a hole without a place its entry. Callers hold mu.

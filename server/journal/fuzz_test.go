@@ -24,7 +24,7 @@ func FuzzIndex(f *testing.F) {
 
 func FuzzMark(f *testing.F) {
 	var b [markBytes]byte
-	putMark(b[:], testCluster, testGroup, &Mark{ID: vsr.ID{Op: 4, Sum: 5}, Synced: 3, SumKnown: true, NextOffset: 7, Commit: vsr.ID{Op: 3, Sum: 2}, Fenced: true})
+	putMark(b[:], testCluster, testGroup, &Mark{ID: vsr.ID{Op: 4, Sum: 5}, Synced: 3, Filling: OpRange{2, 3}, SumKnown: true, NextOffset: 7, Commit: vsr.ID{Op: 3, Sum: 2}, Fenced: true})
 	f.Add(b[:])
 	f.Add(firstMark(b))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -12,13 +12,14 @@ import (
 // Mark tells how far the log is known to have been durable. It may stand above the log, over ops that were
 // damaged or cut: it tells nothing then of those that take their place, and Synced does.
 type Mark struct {
-	ID         vsr.ID // last op that was durable, or is on record as if it had been
-	Synced     uint64 // of what is held, ops up to here were synced; at most ID.Op
-	SumKnown   bool   // false after a cut to an op that was itself damaged: ID.Sum means nothing
-	NextOffset uint64 // message offset after that op; 0 when the sum is not known
-	Commit     vsr.ID // a hint: this op is committed
-	Fenced     bool   // the disk has failed: what is above the mark is in doubt
-	TopUnknown bool   // an earlier mark was lost and the log ended in damage: ops above may have been acknowledged
+	ID         vsr.ID  // last op that was durable, or is on record as if it had been
+	Synced     uint64  // of what is held, ops up to here were synced; at most ID.Op
+	SumKnown   bool    // false after a cut to an op that was itself damaged: ID.Sum means nothing
+	NextOffset uint64  // message offset after that op; 0 when the sum is not known
+	Commit     vsr.ID  // a hint: this op is committed
+	Fenced     bool    // the disk has failed: what is above the mark is in doubt
+	Filling    OpRange // a hole that is being filled: what stands in it may not have been synced; zero: none is
+	TopUnknown bool    // an earlier mark was lost and the log ended in damage: ops above may have been acknowledged
 }
 
 // The payload of the file mark, little-endian:
@@ -29,11 +30,12 @@ type Mark struct {
 //	16  op, sum, next_offset, commit op, commit sum  u64 each
 //	56  flags    u64  1 fenced, 2 sum known, 4 top unknown
 //	64  synced   u64
+//	72  filling  first, last op  u64 each
 //
 // Version 1 ends before synced: how much of what is held was synced is not known. It is read, and never written.
 const (
 	markVersion     = 2
-	markBytes       = markBytesFirst + 8
+	markBytes       = markBytesFirst + 24
 	markBytesFirst  = 64 // of version 1
 	markFencedBit   = 1
 	markSumKnownBit = 2
@@ -62,6 +64,8 @@ func putMark(b []byte, cluster uint64, group uint32, m *Mark) {
 	}
 	le.PutUint64(b[56:], flags)
 	le.PutUint64(b[64:], m.Synced)
+	le.PutUint64(b[72:], m.Filling.First)
+	le.PutUint64(b[80:], m.Filling.Last)
 }
 
 func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
@@ -83,8 +87,9 @@ func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
 	if isFirst {
 		return m, nil
 	}
-	if m.Synced = le.Uint64(b[64:]); m.Synced > m.ID.Op {
-		return Mark{}, fmt.Errorf("mark at op %d, synced up to op %d: %w", m.ID.Op, m.Synced, ErrUnreadable)
+	m.Synced, m.Filling = le.Uint64(b[64:]), OpRange{le.Uint64(b[72:]), le.Uint64(b[80:])}
+	if m.Synced > m.ID.Op || m.Filling.First > m.Filling.Last {
+		return Mark{}, fmt.Errorf("mark at op %d, synced up to op %d, filling %v: %w", m.ID.Op, m.Synced, m.Filling, ErrUnreadable)
 	}
 	return m, nil
 }

@@ -18,6 +18,9 @@ func (rec *recovery) settle(names []string) error {
 		if err := rec.syncFound(s); err != nil {
 			return err
 		}
+		if err := rec.syncFilled(s); err != nil {
+			return err
+		}
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		return fault(l.dir, "sync", err)
@@ -85,6 +88,41 @@ func (rec *recovery) syncFound(s *segment) error {
 	return fault(name, "sync", s.file.Sync())
 }
 
+// syncFilled does so for a hole that was being filled when the process died. Only what is whole there is written
+// again: the rest is still a hole.
+func (rec *recovery) syncFilled(s *segment) error {
+	l, filling := rec.log, rec.r.Mark.Filling
+	first, last := max(filling.First, s.first), min(filling.Last, s.first+s.placed-1)
+	if filling.First == 0 || first > last || !rec.o.SameBoot {
+		return nil
+	}
+	l.mu.Lock()
+	_, err := l.pin(s)
+	l.mu.Unlock()
+	if errors.Is(err, ErrDamaged) {
+		return nil // its file cannot be read
+	}
+	if err != nil {
+		return err
+	}
+	defer l.release(s)
+	name := l.segmentName(s.first)
+	for op := first; op <= last; op++ {
+		_, frame, err := l.ReadFrame(op, nil)
+		if errors.Is(err, ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.file.Writev([][]byte{frame}, s.entries[op-s.first].at); err != nil {
+			return fault(name, "write", err)
+		}
+		rec.r.RewrittenOps++
+	}
+	return fault(name, "sync", s.file.Sync())
+}
+
 // bytesAbove returns the place of the first frame above op in s, or its end.
 func (s *segment) bytesAbove(op uint64) int64 {
 	switch {
@@ -129,7 +167,7 @@ func (rec *recovery) settleMark() error {
 		held.ID, held.SumKnown, held.NextOffset = vsr.ID{Op: l.top}, false, 0
 		l.mark = held
 	}
-	l.mark.Synced = l.written.Op
+	l.mark.Synced, l.mark.Filling = l.written.Op, OpRange{}
 	if l.markFile == nil {
 		return l.createMarkFile()
 	}

@@ -226,6 +226,17 @@ func (s *shadow) staysCut(p *process, start, end uint64) {
 	}
 }
 
+// isSynced: what a start reports as held is on the disk, also where the last life died, or a sync failed, before it
+// was. What is damaged is not held.
+func (s *shadow) isSynced(p *process) {
+	p.n.walk(p.n.fs, func(f *frameAt) bool {
+		if f.bytes != nil && !p.n.damagedAt(f) && !p.n.fs.OnDisk(f.name, f.at, int64(len(f.bytes))) {
+			p.w.fail("S7", "replica %d starts with op %d, which %s does not have at byte %d: a power cut would lose it", p.n.id, f.op, f.name, f.at)
+		}
+		return true
+	})
+}
+
 // recovered takes over what a new life found, and holds it against what the last one had promised.
 func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	w, id := p.w, p.n.id
@@ -236,6 +247,7 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
 	s.commit, s.cuts = b.Commit.Op, 0
 	s.load(p, rec.Start, b.Head.Op)
+	s.isSynced(p)
 	if (b.Top.Op > max(s.head(), s.kept) || len(b.Holes) > 0) && w.setup.synced && !p.n.rotted && !s.wiped {
 		w.fail("S7", "replica %d comes back up to op %d and takes ops up to %d, and %v, for damaged, and nothing has damaged its disk", id, s.head(), b.Top.Op, b.Holes)
 	}
