@@ -350,7 +350,10 @@ func (r *Replica) onPullRefused(m *Message) {
 
 func (r *Replica) finishPull() {
 	p := &r.pull
-	p.failures, p.doubt, p.avoid, p.floor = 0, false, NoPrimary, 0
+	p.failures, p.avoid = 0, NoPrimary
+	if !p.hole { // what is known of the ops above commit is no matter of a hole below
+		p.doubt, p.floor = false, 0
+	}
 	p.active, p.retryAt = false, 0
 	r.pauseHoles()
 }

@@ -369,6 +369,39 @@ func TestPullsWhatIsMissingBetweenTwoHoles(t *testing.T) {
 	}
 }
 
+// What was found of the own log above commit, that it does not belong, is not forgotten over a hole that is closed
+// meanwhile: what does not fit would be asked for again after each of them.
+func TestDoubtOutlastsAHole(t *testing.T) {
+	var mine, all chain
+	mine.grow(22, 1)
+	all = append(all, mine...)
+	mine.grow(2, 1) // 23 and 24, which nobody else has
+	all.grow(2000, 2)
+	g := newRig(t, 2, State{View: 3, LogView: 3}, mine, 22)
+	for op := uint64(2); op <= 20; op += 2 {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
+	}
+	foreign := 0
+	for range 300 {
+		g.hear(0, 6, Message{Kind: MsgTellHead, Commit: all.id(2022), Head: all.id(2022)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			if m.FromOp == 25 {
+				foreign++
+			}
+			for op := m.FromOp; op <= m.ToOp; op++ {
+				g.hear(int(m.To), 6, Message{Kind: MsgChunk, Round: m.Round, Commit: all.id(2022), Header: all[op-1]})
+				if g.r.log.hole(op) {
+					g.step(Input{Kind: InFilled, ID: all.id(op), OK: true})
+				}
+			}
+		}
+	}
+	if s := g.r.Status(); s.Commit.Op != 2022 || s.Holes != 0 || foreign != 1 {
+		t.Errorf("has committed op %d of 2022, %d holes are left, and what does not fit was asked for %d times", s.Commit.Op, s.Holes, foreign)
+	}
+}
+
 // When everybody was asked in vain and the disk is told to begin behind the hole, it has the turn: who has just refused
 // is not asked once more beside it.
 func TestLeavesTheTurnToTheDisk(t *testing.T) {
