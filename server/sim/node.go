@@ -24,6 +24,7 @@ type node struct {
 	lives           int
 	boot            uint64  // boot counter, as saved
 	sameBoot        bool    // the machine has run since the last life that got to join
+	fenced          bool    // its last life stopped itself: the next one may drop what was only written
 	mayFail         bool    // an operation of its disk may fail: it may stop itself
 	syncsHeld       bool    // a script lets no sync come back
 	stalledUntil    int64   // no sync comes back before
@@ -139,7 +140,7 @@ func (n *node) fence(why error) {
 	n.fs.Heal()
 	if !n.w.setup.synced { // what it has acknowledged above its mark is dropped
 		n.seen.powerCut(false)
-		n.sameBoot = false
+		n.fenced = true
 	}
 	n.mayFail = n.fs.ReadOnly
 	n.w.nemesis.restartLater(n)
@@ -147,7 +148,7 @@ func (n *node) fence(why error) {
 
 // forgets tells whether the next life must not be believed to remember what it acknowledged.
 func (n *node) forgets() bool {
-	return n.lost || n.mayFail && !n.w.setup.synced || !n.w.setup.synced && !n.sameBoot && n.lives > 0 && !n.life.running() || n.seen.wiped
+	return n.lost || n.fenced || n.mayFail && !n.w.setup.synced || !n.w.setup.synced && !n.sameBoot && n.lives > 0 && !n.life.running() || n.seen.wiped
 }
 
 // openDisk recovers the log on fs.

@@ -127,7 +127,7 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 	}
 	p.ready, p.readable = true, boot.Commit.Op
 	w.live.Joined(p.n.id)
-	p.n.lost = false
+	p.n.lost, p.n.fenced = false, false
 	w.note(p.n.id, "joins", "", boot.State.View, boot.State.LogView, boot.Commit.Op, boot.Head.Op)
 	p.tickLater(p.n.rng.between(0, tickNs))
 	p.handle(&vsr.Input{Kind: vsr.InAllFormatted}, nil, "formatted")
