@@ -72,6 +72,7 @@ func (r *ReplicaReport) sumUp(parts []*ReplicaReport) {
 		r.BehindBatches, r.TrimmedBatches, r.UnreadBatches = r.BehindBatches+p.BehindBatches, r.TrimmedBatches+p.TrimmedBatches, r.UnreadBatches+p.UnreadBatches
 		if p.Unreadable != "" && r.Unreadable == "" {
 			r.unreadable(fmt.Sprintf("partition %d: %s", partition, p.Unreadable))
+			r.Interrupted = p.Interrupted
 		}
 	}
 }

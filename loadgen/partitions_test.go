@@ -129,6 +129,35 @@ func TestPartitionFaultsAreFound(t *testing.T) {
 	})
 }
 
+// TestPartitionsInterrupted: an interruption between two partitions is one of the whole reading, and takes nothing from what the first has shown.
+func TestPartitionsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, o := ranPartitioned(t)
+		v, err := loadgen.NewVerifier(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		sources := loadgen.Partitions{topic.Partition(0), cancelledBy{topic.Partition(1), cancel}, topic.Partition(2)}
+		v.Read(ctx, sources, topic.Replicas()[0])
+		report := v.FinishEarly("interrupted")
+		if r := report.Replicas[0]; !r.Interrupted || !strings.HasPrefix(r.Unreadable, "partition 1: ") || r.VerifiedBatches == 0 || len(r.Findings) > 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// cancelledBy is a source during whose reading somebody interrupts.
+type cancelledBy struct {
+	loadgen.Source
+	cancel context.CancelFunc
+}
+
+func (c cancelledBy) ReadReplica(ctx context.Context, replica string, yield func(loadgen.ReadBatch) error) (loadgen.ReadEnd, error) {
+	c.cancel()
+	return c.Source.ReadReplica(ctx, replica, yield)
+}
+
 // TestPartitionsRefused: a target must tell its partitions apart.
 func TestPartitionsRefused(t *testing.T) {
 	o := loadgen.Options{Target: newTarget(t, memory.Options{}), LedgerDir: t.TempDir(), Partitions: 2, OvershootSamples: -1}

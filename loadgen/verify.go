@@ -99,6 +99,7 @@ func (v *Verifier) Read(ctx context.Context, source Source, replica string) *Rep
 func (v *logVerifier) read(ctx context.Context, source Source, replica string) *ReplicaReport {
 	reader := newReplicaReader(v.index, replica, v.options)
 	reader.read(ctx, source)
+	reader.report.Interrupted = reader.report.Unreadable != "" && ctx.Err() != nil
 	v.readers = append(v.readers, reader)
 	return reader.report
 }
@@ -126,7 +127,7 @@ func (v *Verifier) finish(cutShort string) *Report {
 			}
 			r.sumUp(parts)
 		}
-		if r.Unreadable != "" {
+		if r.Unreadable != "" && !r.Interrupted {
 			report.UnreadableReplicas = addUnique(report.UnreadableReplicas, r.Replica)
 		}
 	}

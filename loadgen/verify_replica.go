@@ -15,7 +15,7 @@ type replicaReader struct {
 	seen bitmaps
 	last []int64 // by producer: the latest sequence seen, or -1
 
-	next    uint64 // offset that must come next
+	next    uint64 // offset that must come next; after the reading, that up to which batches were judged
 	started bool
 	first   uint64 // offset that came first
 
@@ -58,12 +58,15 @@ func newReplicaReader(index *ledgerIndex, replica string, options VerifyOptions)
 func (r *replicaReader) read(ctx context.Context, source Source) {
 	end, err := source.ReadReplica(ctx, r.report.Replica, r.take)
 	r.report.ReadTo = r.next
+	if err != nil || r.next < end.EndOffset {
+		r.breakOff()
+	}
 	r.closeOpen()
 	r.closeApart()
 	switch {
 	case err != nil:
 		r.report.EarliestOffset = r.first // all that is known of it
-		r.report.unreadable(fmt.Sprintf("reading stopped at offset %d: %v", r.next, err))
+		r.report.unreadable(fmt.Sprintf("reading stopped at offset %d: %v", r.report.ReadTo, err))
 		return
 	case !r.started:
 		r.first, r.next = end.EndOffset, end.EndOffset
@@ -72,7 +75,7 @@ func (r *replicaReader) read(ctx context.Context, source Source) {
 			r.report.unreadable(fmt.Sprintf("it says that it holds offsets %d to %d and gave none", end.EarliestOffset, end.EndOffset-1))
 		}
 	case r.next < end.EndOffset:
-		r.report.unreadable(fmt.Sprintf("reading ended at offset %d, the replica says that it holds up to %d", r.next, end.EndOffset-1))
+		r.report.unreadable(fmt.Sprintf("reading ended at offset %d, the replica says that it holds up to %d", r.report.ReadTo, end.EndOffset-1))
 	}
 	r.report.EarliestOffset, r.report.EndOffset = end.EarliestOffset, end.EndOffset
 	if r.started && r.first > end.EarliestOffset {
@@ -179,6 +182,15 @@ func (r *replicaReader) follow(offset uint64, batch batchID, index int, damaged 
 	}
 }
 
+// breakOff takes back the batch within which the reading stopped, since its other messages may stand behind. What its first message proves counts.
+func (r *replicaReader) breakOff() {
+	if b := r.open; b.index > 0 {
+		r.open = openBatch{}
+		r.placed(b)
+		r.next = b.base
+	}
+}
+
 // closeOpen ends a batch that did not come whole.
 func (r *replicaReader) closeOpen() {
 	if r.open.index > 0 {
@@ -198,34 +210,51 @@ func (r *replicaReader) part(batch batchID, format string, args ...any) {
 
 // whole checks a batch that came with all its messages.
 func (r *replicaReader) whole(b openBatch) {
+	r.placed(b)
 	if r.seen.has(b.id) {
-		r.report.find(KindDuplicated, "offset %d: %v once more", b.base, b.id)
 		return
 	}
 	r.seen.set(b.id)
 	p := &r.index.producers[b.id.producer]
 	outcome := p.owed(b.id.sequence)
-	switch latest := r.last[b.id.producer]; {
-	case int64(b.id.sequence) > latest:
+	if latest := r.last[b.id.producer]; int64(b.id.sequence) > latest {
 		r.last[b.id.producer] = int64(b.id.sequence)
-	case outcome == OutcomeUnknown && r.options.AllowLateUnknown:
+	} else if r.mayComeLate(outcome) {
 		r.report.LateUnknownBatches++
-	default:
-		r.report.find(KindReordered, "offset %d: %v comes after batch %d", b.base, b.id, latest)
 	}
 	if p.late(b.id.sequence) {
 		r.report.UnknownPresentBatches++
+	}
+	switch {
+	case outcome == OutcomeOK && p.offsets[b.id.sequence] == b.base && !b.damaged:
+		r.report.VerifiedBatches++
+	case outcome == OutcomeUnknown:
+		r.report.UnknownPresentBatches++
+	}
+}
+
+// placed checks what the first message of a batch proves: that it may be there, at this place, and was not there before.
+func (r *replicaReader) placed(b openBatch) {
+	if r.seen.has(b.id) {
+		r.report.find(KindDuplicated, "offset %d: %v once more", b.base, b.id)
+		return
+	}
+	p := &r.index.producers[b.id.producer]
+	outcome := p.owed(b.id.sequence)
+	if latest := r.last[b.id.producer]; int64(b.id.sequence) <= latest && !r.mayComeLate(outcome) {
+		r.report.find(KindReordered, "offset %d: %v comes after batch %d", b.base, b.id, latest)
 	}
 	switch outcome {
 	case OutcomeOK:
 		if want := p.offsets[b.id.sequence]; want != b.base {
 			r.report.find(KindMoved, "%v stands at offset %d, it was acknowledged at %d", b.id, b.base, want)
-		} else if !b.damaged {
-			r.report.VerifiedBatches++
 		}
 	case OutcomeFailed:
 		r.report.find(KindRefused, "offset %d: %v, of which every try was answered \"not appended\"", b.base, b.id)
-	default:
-		r.report.UnknownPresentBatches++
 	}
+}
+
+// mayComeLate says whether a batch of that outcome may stand behind later ones of its producer.
+func (r *replicaReader) mayComeLate(outcome Outcome) bool {
+	return outcome == OutcomeUnknown && r.options.AllowLateUnknown
 }

@@ -61,6 +61,9 @@ type ReplicaReport struct {
 	// Unreadable says why the replica could not be read to its end; empty if it was.
 	Unreadable string `json:"unreadable,omitempty"`
 
+	// Interrupted says that the caller ended that reading, which is nothing that the replica did.
+	Interrupted bool `json:"interrupted,omitempty"`
+
 	examplesMax int
 }
 

@@ -236,7 +236,7 @@ func (r *session) addVerification(s *results.Summary) {
 				rep.VerifiedBatches = read.VerifiedBatches
 			}
 			rep.LostBatches = max(rep.LostBatches, read.Findings[loadgen.KindLost])
-			if read.Unreadable != "" && rep.UnreadableReason == "" {
+			if read.Unreadable != "" && !read.Interrupted && rep.UnreadableReason == "" {
 				rep.UnreadableReason = read.Unreadable
 			}
 		}

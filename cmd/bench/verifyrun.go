@@ -171,7 +171,8 @@ func (r *session) judgeOffline() {
 }
 
 // judgeVerification turns a report into reasons. One that was cut short makes no pass, which is a reason by itself. That a node which somebody
-// took away cannot be read, or ends early, is none; what is wrong in what it holds is one.
+// took away cannot be read, or ends early, is none, and neither is a reading that the run's own interruption ended; what is wrong in what was read
+// is one.
 func judgeVerification(j *results.Judge, report *loadgen.Report, gone map[string]bool) {
 	if report == nil {
 		return
@@ -188,7 +189,7 @@ func judgeVerification(j *results.Judge, report *loadgen.Report, gone map[string
 	for i, replica := range report.Replicas {
 		explained = explained || replica.Unreadable != "" || replica.BehindBatches > 0
 		switch {
-		case gone[replica.Replica]:
+		case gone[replica.Replica], replica.Interrupted:
 		case replica.Unreadable != "":
 			j.Stuck("%s could not be read to its end: %s", replica.Replica, replica.Unreadable)
 		case replica.BehindBatches > 0:
