@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rejoin/plots/axis"
 	"rejoin/results"
@@ -66,15 +67,48 @@ func factsOf(s *source) []fact {
 	sum := s.summary
 	acked := fact{"acknowledged", axis.CountText(sum.AckedBatches), fmt.Sprintf("of %s offered; %s unknown, %s failed", counted(sum.OfferedBatches, "batch"),
 		axis.CountText(sum.UnknownBatches), axis.CountText(sum.FailedBatches))}
-	lost := fact{"lost", axis.CountText(sum.LostBatches), fmt.Sprintf("%s duplicated, %s reordered, %s with a diverged replica",
-		axis.CountText(sum.DuplicatedBatches), axis.CountText(sum.ReorderedBatches), counted(int64(len(sum.DivergedReplicas)), "node"))}
-	if len(sum.DivergedReplicas) == 0 {
-		lost.Note = fmt.Sprintf("%s duplicated, %s reordered, no replica diverged", axis.CountText(sum.DuplicatedBatches), axis.CountText(sum.ReorderedBatches))
-	}
-	facts := []fact{acked, lost}
+	facts := []fact{acked, lostFact(sum)}
 	steady := sum.LatencyNs[string(results.Steady)]
 	facts = append(facts, fact{"steady latency, p50", nsText(steady.P50), fmt.Sprintf("p99 %s, max %s; of %s", nsText(steady.P99), nsText(steady.Max), counted(steady.Count, "batch"))})
 	return append(facts, gapFact(sum), catchupFact(sum), fact{"throughput", axis.NumberText(sum.BatchesPerS) + "/s", "acknowledged batches, without the warm-up"})
+}
+
+// lostFact is what the verifier found. Where it did not read all, what it found stands there, and what it did not find is not known.
+func lostFact(sum *results.Summary) fact {
+	diverged := int64(len(sum.DivergedReplicas))
+	if sum.Verified() {
+		f := fact{"lost", axis.CountText(sum.LostBatches), fmt.Sprintf("%s duplicated, %s reordered, no replica diverged", axis.CountText(sum.DuplicatedBatches), axis.CountText(sum.ReorderedBatches))}
+		if diverged > 0 {
+			f.Note = fmt.Sprintf("%s duplicated, %s reordered, %s", axis.CountText(sum.DuplicatedBatches), axis.CountText(sum.ReorderedBatches), divergedText(diverged))
+		}
+		return f
+	}
+	var note []string
+	if sum.DuplicatedBatches > 0 {
+		note = append(note, axis.CountText(sum.DuplicatedBatches)+" duplicated")
+	}
+	if sum.ReorderedBatches > 0 {
+		note = append(note, axis.CountText(sum.ReorderedBatches)+" reordered")
+	}
+	if diverged > 0 {
+		note = append(note, divergedText(diverged))
+	}
+	if len(sum.Verification) == 0 {
+		note = append(note, "not verified")
+	} else {
+		note = append(note, "not every reading was made")
+	}
+	return fact{"lost", foundText(sum, sum.LostBatches), strings.Join(note, ", ")}
+}
+
+func divergedText(nodes int64) string { return counted(nodes, "node") + " with a diverged replica" }
+
+// foundText is a count of what the verifier looked for. A 0 means that there was none only where it read all that it was to read.
+func foundText(s *results.Summary, n int64) string {
+	if n == 0 && !s.Verified() {
+		return noData
+	}
+	return axis.CountText(n)
 }
 
 // gapFact is the longest silence around any kill or stop.
