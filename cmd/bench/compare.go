@@ -205,7 +205,7 @@ func loadEnded(folder results.Folder) (compare.Run, error) {
 	return compare.Load(folder)
 }
 
-// openRuns finds runs by folder, name or pattern, in the order in which they were made.
+// openRuns finds runs by folder, name or pattern, in the order in which they were made. A folder that several of them mean is one.
 func openRuns(root string, refs []string) ([]compare.Run, error) {
 	var runs []compare.Run
 	seen := map[string]bool{}
@@ -215,10 +215,14 @@ func openRuns(root string, refs []string) ([]compare.Run, error) {
 			return nil, err
 		}
 		for _, folder := range folders {
-			if seen[folder.Dir] {
+			place, err := placeOf(folder)
+			if err != nil {
+				return nil, err
+			}
+			if seen[place] {
 				continue
 			}
-			seen[folder.Dir] = true
+			seen[place] = true
 			run, err := loadEnded(folder)
 			if err != nil {
 				return nil, err
@@ -228,6 +232,15 @@ func openRuns(root string, refs []string) ([]compare.Run, error) {
 	}
 	slices.SortStableFunc(runs, func(a, b compare.Run) int { return a.Run.StartedAt.Compare(b.Run.StartedAt) })
 	return runs, nil
+}
+
+// placeOf is where a folder lies, whatever path led to it.
+func placeOf(folder results.Folder) (string, error) {
+	dir, err := filepath.Abs(folder.Dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // matching are the runs that a reference means. A pattern is held against paths and against names under root.

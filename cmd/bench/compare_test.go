@@ -166,6 +166,34 @@ func TestCompareRunWithItself(t *testing.T) {
 	}
 }
 
+// TestCompareRunNamedAgain: a pair named eight times is one pair. A set takes a folder once, by whatever paths, and no copy of it.
+func TestCompareRunNamedAgain(t *testing.T) {
+	root := t.TempDir()
+	names := writtenPairs(t, root, 2, 1.3, nil)
+	var pairs []string
+	for range 8 {
+		pairs = append(pairs, names[:2]...)
+	}
+	if err := os.CopyFS(filepath.Join(root, "copy"), os.DirFS(filepath.Join(root, names[1]))); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"run " + names[0] + " stands twice in A": append(pairs, "--fail-on", "steady.p99>+10%"),
+		"run " + names[1] + " stands twice in B": {"--a", names[0], "--b", names[1], "--b", "copy"},
+	} {
+		if code, out := bench(t, append([]string{"--results", root, "compare"}, args...)...); code != results.ExitUsage || !strings.Contains(out, want) {
+			t.Errorf("%v: exit code %d\n%s", args, code, out)
+		}
+	}
+	args := []string{"--results", root, "compare", "--a", names[0], "--a", filepath.Join(root, names[0]), "--b", names[1], "--b", "latest", "--b", names[3]}
+	if code, out := bench(t, args...); code != results.ExitPass || !strings.Contains(out, "cannot judge") {
+		t.Errorf("one folder by two paths: exit code %d\n%s", code, out)
+	}
+	if code, out := bench(t, "--results", root, "compare", names[1], "copy"); code != results.ExitPass || !strings.Contains(out, "warning: A and B share runs") {
+		t.Errorf("a copy: exit code %d\n%s", code, out)
+	}
+}
+
 // TestCompareSets compares by pattern, unpaired, and writes what it found.
 func TestCompareSets(t *testing.T) {
 	root, out := t.TempDir(), filepath.Join(t.TempDir(), "out")

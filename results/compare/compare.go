@@ -228,9 +228,7 @@ type buildPairs struct {
 func (o Options) sameBuildPairs() buildPairs {
 	two := func(runs []Run) (pairs [][2]Run) {
 		for i := 0; i+1 < len(runs); i += 2 {
-			if runs[i].Dir != runs[i+1].Dir {
-				pairs = append(pairs, [2]Run{runs[i], runs[i+1]})
-			}
+			pairs = append(pairs, [2]Run{runs[i], runs[i+1]})
 		}
 		return pairs
 	}

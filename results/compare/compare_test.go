@@ -317,11 +317,37 @@ func TestSentencesNameWhatWasJudged(t *testing.T) {
 // Two A/A pairs make no floor, and the comparison does not claim one.
 func TestTooFewPairsForAFloor(t *testing.T) {
 	o := newSynthetic(5).pairs(8, 1)
-	o.Same = newSynthetic(6).pairs(2, 1).A
-	o.Same = append(o.Same, newSynthetic(7).pairs(2, 1).A...)
+	o.Same = newSynthetic(6).pairs(4, 1).A
 	c := mustCompare(t, o)
 	if warnings := strings.Join(c.Warnings, "\n"); c.FloorSource != "" || !strings.Contains(warnings, "no noise floor") {
 		t.Errorf("floor from %q; %s", c.FloorSource, warnings)
+	}
+}
+
+// TestRunNamedTwice: one run is one sample, however often and by whatever path it is named; a side that names it again is refused, by force as well.
+func TestRunNamedTwice(t *testing.T) {
+	copied := func(r Run) Run {
+		r.Name, r.Dir = "copy", "/elsewhere/copy"
+		return r
+	}
+	for side, repeat := range map[string]func(*Options){
+		"in A,":            func(o *Options) { o.A[5] = o.A[2] },
+		"in B,":            func(o *Options) { o.B[7] = copied(o.B[0]) },
+		"in the A/A runs,": func(o *Options) { o.Same = []Run{o.A[0], o.A[1], copied(o.A[0]), o.A[2]} },
+	} {
+		o := newSynthetic(11).pairs(8, 1.3)
+		repeat(&o)
+		o.Force = true
+		var refused *RefusedError
+		if _, err := Compare(o); !errors.As(err, &refused) || refused.Forceable || len(refused.Reasons) != 1 || !strings.Contains(refused.Reasons[0], "stands twice "+side) {
+			t.Errorf("%s: %v", side, err)
+		}
+	}
+	o := newSynthetic(12).pairs(8, 1)
+	o.B[3] = copied(o.A[3])
+	o.Same = []Run{copied(o.A[0]), o.A[1]}
+	if c := mustCompare(t, o); !slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, "A and B share runs") }) || len(o.all()) != 15 {
+		t.Errorf("%d runs, warnings %q", len(o.all()), c.Warnings)
 	}
 }
 

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -49,6 +50,9 @@ func (o Options) check() (mismatches []Mismatch, facts []Fact, err error) {
 	case len(o.Same)%2 != 0:
 		return nil, nil, &RefusedError{Reasons: []string{fmt.Sprintf("A/A runs come in pairs; there are %d", len(o.Same))}}
 	}
+	if reasons := slices.Concat(repeated("A", o.A), repeated("B", o.B), repeated("the A/A runs", o.Same)); len(reasons) > 0 {
+		return nil, nil, &RefusedError{Reasons: reasons}
+	}
 	facts, mismatches = compareFacts(o.all(), o.SameCommand)
 	var reasons []string
 	for _, m := range mismatches {
@@ -65,16 +69,22 @@ func (o Options) check() (mismatches []Mismatch, facts []Fact, err error) {
 	return mismatches, facts, nil
 }
 
+// repeated says which runs a side names more than once. One run is one sample: named eight times it would pass for eight that agree.
+func repeated(side string, runs []Run) (reasons []string) {
+	for i, r := range runs {
+		if first := slices.IndexFunc(runs, r.is); first < i {
+			reasons = append(reasons, fmt.Sprintf("run %s stands twice in %s, as %s and as %s: name each run once", r.Run.Name, side, runs[first].Dir, r.Dir))
+		}
+	}
+	return reasons
+}
+
 // all are the runs of both sides and those for the floor, each once.
 func (o Options) all() []Run {
 	var all []Run
-	seen := map[string]bool{}
-	for _, runs := range [][]Run{o.A, o.B, o.Same} {
-		for _, r := range runs {
-			if !seen[r.Dir] {
-				seen[r.Dir] = true
-				all = append(all, r)
-			}
+	for _, r := range slices.Concat(o.A, o.B, o.Same) {
+		if !slices.ContainsFunc(all, r.is) {
+			all = append(all, r)
 		}
 	}
 	return all

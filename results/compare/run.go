@@ -83,9 +83,9 @@ func (r Run) survivors() string {
 	return fmt.Sprintf("run %s: %.1f %% of the batches were not acknowledged in time; its latencies are of the others, and better than what producers met", r.Name, 100*share)
 }
 
-// is says whether both are one run, whatever path led to it.
+// is says whether both are one run, whatever path led to it, and also where its folder was copied or renamed: run.json keeps the name that it had.
 func (r Run) is(other Run) bool {
-	return r.Name == other.Name && r.Run.StartMonoNs == other.Run.StartMonoNs && r.Run.StartedAt.Equal(other.Run.StartedAt)
+	return r.Run.Name == other.Run.Name && r.Run.StartMonoNs == other.Run.StartMonoNs && r.Run.StartedAt.Equal(other.Run.StartedAt)
 }
 
 func (r Run) ref() Ref {

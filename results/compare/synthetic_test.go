@@ -30,8 +30,9 @@ func (g *synthetic) noise(deviation float64) float64 {
 func (g *synthetic) run(label string, factor, deviation float64) Run {
 	g.made++
 	ns := func(v float64) *int64 { return new(int64(v * factor * g.noise(deviation))) }
-	r := Run{Name: fmt.Sprintf("%02d-%s", g.made, label), Dir: fmt.Sprintf("/runs/%02d-%s", g.made, label),
-		Run: results.Run{StartedAt: testStart.Add(time.Duration(g.made) * time.Minute),
+	name := fmt.Sprintf("%02d-%s", g.made, label)
+	r := Run{Name: name, Dir: "/runs/" + name,
+		Run: results.Run{Name: name, StartedAt: testStart.Add(time.Duration(g.made) * time.Minute),
 			Asked: results.Asked{ScenarioName: "steady", Target: "builtin", Scenario: json.RawMessage(`{"name":"steady","duration":"20s"}`), Nodes: 3,
 				Producers: 12, BatchMessages: 100, PayloadBytes: 256, MessagesPerS: 30_000},
 			Found: results.Found{Cores: 4, CPU: "cpu", Kernel: "6.1", Arch: "amd64", FileSystem: "ext4", GoVersion: "go1.26", Commit: "c0ffee" + label}},
