@@ -1,5 +1,8 @@
 package vsr
 
+// keepUpRounds is over how many rounds a transfer that gets nearer gains a quarter at least.
+const keepUpRounds = 3
+
 // episode is one repair or transfer as an observer sees it: from the first gap to the last op that
 // was missing, over as many rounds as that takes. It decides nothing.
 type episode struct {
@@ -11,9 +14,9 @@ type episode struct {
 	rounds   uint64
 	began    uint64
 	told     uint64 // tick of the last progress event
-	shrank   uint64 // size of the last round, in ops
-	grew     int    // rounds in a row that did not shrink by a quarter: what is sent meanwhile takes as long, or nearly
-	ended    uint64 // tick in which the transfer before ended, whose shrank and grew go on where this one begins at once
+	ended    uint64 // tick in which the transfer before ended, whose sizes go on where this one begins at once
+
+	sizes [keepUpRounds]uint64 // of the last rounds in ops, the newest last; 0: none
 }
 
 // name says what goes on, empty if nothing does. The state of a replica is one word, and that a view changes or that it has forgotten hides
@@ -40,12 +43,10 @@ func (r *Replica) beginEpisode(bulk bool, from, to uint64, peer int) {
 	before := *e
 	*e = episode{active: true, bulk: bulk, from: from, to: to, peer: peer, rounds: 1, began: r.tick, told: r.tick}
 	r.episodeEvent(EventRepairBegin, EventTransferBegin, "")
-	if bulk && before.shrank > 0 && before.ended == r.tick { // more was committed meanwhile than it brought
-		e.shrank, e.grew = before.shrank, before.grew
-		r.measureRound(to - from + 1)
-		return
+	if bulk && before.ended == r.tick { // more was committed meanwhile than it brought
+		e.sizes = before.sizes
 	}
-	e.shrank = to - from + 1
+	r.measureRound(to - from + 1)
 }
 
 func (r *Replica) nextRound(from, to uint64, peer int) {
@@ -58,18 +59,17 @@ func (r *Replica) nextRound(from, to uint64, peer int) {
 	e.rounds++
 }
 
-// measureRound holds the size of a round against that of the one before.
+// measureRound tells of a transfer that does not get nearer: over some rounds it has gained less than a quarter, for what
+// is sent meanwhile takes as long, or nearly.
 func (r *Replica) measureRound(size uint64) {
 	e := &r.episode
-	if e.bulk && 4*size > 3*e.shrank {
-		e.grew++
-		if e.grew%3 == 0 { // and again, for whoever has not heard of it
-			r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: "three rounds in a row shrank by less than a quarter"})
-		}
-	} else {
-		e.grew = 0
+	was := e.sizes[0]
+	copy(e.sizes[:], e.sizes[1:])
+	e.sizes[keepUpRounds-1] = size
+	if e.bulk && was > 0 && 4*size > 3*was {
+		e.sizes = [keepUpRounds]uint64{keepUpRounds - 1: size} // as many rounds on it is told again, for whoever has not heard of it
+		r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: "three rounds gained less than a quarter"})
 	}
-	e.shrank = size
 }
 
 func (r *Replica) progressEpisode() {
@@ -107,7 +107,7 @@ func (r *Replica) endEpisode() {
 		*e = episode{}
 		return
 	}
-	*e = episode{ended: r.tick, shrank: e.shrank, grew: e.grew}
+	*e = episode{ended: r.tick, sizes: e.sizes}
 }
 
 func (r *Replica) episodeEvent(repair, transfer EventKind, why string) {

@@ -32,3 +32,27 @@ func TestCannotKeepUp(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoGainsKeepsUp: whose gap shrinks for good says nothing, be it by less than a quarter in each round or with one
+// round in between that was larger than the one before.
+func TestWhoGainsKeepsUp(t *testing.T) {
+	for name, sizes := range map[string][]uint64{
+		"a fifth less each time":    {1000, 760, 580, 440, 350, 280, 220},
+		"hardly less, then by half": {1000, 950, 900, 450, 440, 430, 225},
+		"a larger one in between":   {1000, 500, 600, 300, 150, 75, 80},
+		"shrinks, then one more":    {1000, 995, 990},
+	} {
+		for _, bulk := range []bool{true, false} {
+			r, from := &Replica{tick: 7}, uint64(1)
+			for _, size := range sizes {
+				r.beginEpisode(bulk, from, from+size-1, 1)
+				from += size
+			}
+			for _, e := range r.out {
+				if e.Event.Kind == EventCannotKeepUp {
+					t.Errorf("%s, bulk %v: told in a round of ops %d..%d", name, bulk, e.Event.FromOp, e.Event.ToOp)
+				}
+			}
+		}
+	}
+}
