@@ -13,7 +13,7 @@ import (
 	"rejoin/results"
 )
 
-// FromRun fills Figures from a run folder: run.json, events, status samples, rates, latency.hlog. What is missing or damaged leaves its figure
+// FromRun fills Figures from a run folder: run.json, summary.json, events, status samples, rates, latency.hlog. What is missing or damaged leaves its figure
 // empty and comes back in the error, beside all that could be read.
 func FromRun(f results.Folder) (Figures, error) {
 	run, runErr := f.ReadRun()
@@ -41,10 +41,12 @@ func FromRun(f results.Folder) (Figures, error) {
 	var latencyErr error
 	out.Latency, latencyErr = readLatency(f, out.EndNs)
 	out.Recovery = Recoveries(timeline, activities)
-	if summary, err := f.ReadSummary(); err == nil { // without one, as in a run that crashed, there are no gaps to show
-		addGaps(out.Recovery, summary.Kills)
+	summary, summaryErr := f.ReadSummary()
+	if errors.Is(summaryErr, fs.ErrNotExist) { // as in a run that crashed: there are no gaps to show
+		summaryErr = nil
 	}
-	return out, errors.Join(runErr, eventErr, lagErr, rateErr, setErr, latencyErr)
+	addGaps(out.Recovery, summary.Kills)
+	return out, errors.Join(runErr, eventErr, lagErr, rateErr, setErr, latencyErr, summaryErr)
 }
 
 // lagFloor is by the second in which most was offered; 0 where nothing was.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rejoin/plots/report/sample"
 	"rejoin/results"
 )
 
@@ -28,7 +29,8 @@ func TestReportTellsWhatItCouldNot(t *testing.T) {
 	if err := os.WriteFile(folder.Events(), []byte(strings.Repeat("garbage\n", 1000)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := report(); code != 0 || strings.Count(out, "invalid character") > reportLinesMax || !strings.Contains(out, "more lines like these") {
+	if code, out := report(); code != results.ExitUsage || strings.Count(out, "invalid character") > reportLinesMax || !strings.Contains(out, "more lines like these") ||
+		!strings.Contains(out, folder.Report()+"\n") || !strings.Contains(out, "lack what could not be read") {
 		t.Errorf("events of garbage: exit code %d\n%s", code, out)
 	}
 
@@ -58,5 +60,49 @@ func TestReportTellsWhatItCouldNot(t *testing.T) {
 	}
 	if after, err := os.Stat(filepath.Join(folder.Plots(), "latency.svg")); err != nil || !os.SameFile(before, after) {
 		t.Errorf("figures were drawn over: %v", err)
+	}
+}
+
+// TestReportOverBetterFigures: figures that tell less than those before them are drawn over none without a word, or not at all.
+func TestReportOverBetterFigures(t *testing.T) {
+	playedOnce(t, "draws reports")
+	root := t.TempDir()
+	folder, err := sample.Run(root, sample.Options{Seconds: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := func() (int, string) {
+		t.Helper()
+		return bench(t, "--results", root, "report", folder.Name())
+	}
+	page := func() string {
+		t.Helper()
+		text, err := os.ReadFile(folder.Report())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if code, out := report(); code != 0 || strings.Contains(out, "bench:") {
+		t.Fatalf("a whole run: exit code %d\n%s", code, out)
+	}
+	before := page()
+	if err := os.Truncate(folder.SummaryFile(), 100); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := report(); code != results.ExitUsage || strings.Contains(out, ".svg") || !strings.Contains(out, "summary.json") || page() != before {
+		t.Errorf("half a summary.json: exit code %d, drawn over: %v\n%s", code, page() != before, out)
+	}
+	if err := os.Remove(folder.SummaryFile()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := report(); code != 0 || !strings.Contains(page(), "summary.json is not there") {
+		t.Errorf("no summary.json, as after a crash: exit code %d\n%s", code, out)
+	}
+	if err := os.Remove(folder.Events()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := report(); code != results.ExitUsage || !strings.Contains(out, folder.Report()+"\n") || !strings.Contains(out, "events.ndjson") {
+		t.Errorf("events of a finished run are gone: exit code %d\n%s", code, out)
 	}
 }

@@ -163,6 +163,11 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 			t.Errorf("the page does not say that %s could not be read", name)
 		}
 	}
+	for _, bad := range []string{"summary.json is not there", "wrote no proof.json", "wrote no index of profiles", "ended before it could judge itself"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page says of a file that is damaged: %q", bad)
+		}
+	}
 }
 
 // TestLongRunStaysSmall: an hour at 50,000 messages a second polled each 20 ms, and one outlier that must still be seen.

@@ -53,7 +53,7 @@ func profilesOf(s *source) profilesSection {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.note("profiles/index.json", err)
 		}
-		return profilesSection{Empty: "no data: the run wrote no index of profiles"}
+		return profilesSection{Empty: unread("profiles/index.json", err, "the run wrote no index of profiles")}
 	}
 	out := profilesSection{Says: profilingText(s.run)}
 	room := flamesBytesMax

@@ -28,7 +28,7 @@ func proofOf(s *source) proofSection {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.note("proof.json", err)
 		}
-		out := proofSection{Empty: "no data: the run wrote no proof.json"}
+		out := proofSection{Empty: unread("proof.json", err, "the run wrote no proof.json")}
 		if s.summary != nil {
 			out.Books = booksTable(booksOf(s.summary))
 			out.Checks = generatorTable(s.summary)

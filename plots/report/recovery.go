@@ -47,7 +47,7 @@ type momentMark struct {
 
 func recoveryOf(s *source) recoverySection {
 	if s.summary == nil {
-		return recoverySection{Table: table{Empty: "no data: summary.json is not there"}}
+		return recoverySection{Table: table{Empty: unread("summary.json", s.summaryErr, "summary.json is not there")}}
 	}
 	out := recoverySection{Table: recoveryTable(*s.summary), Stops: stopsTable(s.summary.Stops)}
 	if len(s.summary.Kills) == 0 {

@@ -14,7 +14,8 @@ import (
 type source struct {
 	folder     results.Folder
 	run        results.Run
-	summary    *results.Summary // nil: the run goes on, or crashed
+	summary    *results.Summary // nil: summaryErr says why
+	summaryErr error            // fs.ErrNotExist: the run goes on, or crashed
 	events     []results.Event
 	timeline   results.Timeline
 	activities []results.Activity
@@ -30,7 +31,7 @@ func read(f results.Folder, figures plots.Figures) *source {
 	s.run, err = f.ReadRun()
 	s.note("run.json", err)
 	summary, err := f.ReadSummary()
-	if err == nil {
+	if s.summaryErr = err; err == nil {
 		s.summary = &summary
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		s.note("summary.json", err)
@@ -47,6 +48,14 @@ func (s *source) note(what string, err error) {
 	if err != nil {
 		s.problems = append(s.problems, fmt.Sprintf("%s: %v", what, err))
 	}
+}
+
+// unread stands in the place of what a file would have told: where it is not there, why says so; otherwise it is damaged.
+func unread(file string, err error, why string) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return noData + ": " + why
+	}
+	return noData + ": " + file + " could not be read"
 }
 
 // readNodes streams the polls.

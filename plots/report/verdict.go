@@ -1,7 +1,9 @@
 package report
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -27,6 +29,9 @@ type fact struct{ Name, Value, Note string }
 func headlineOf(s *source) headline {
 	if s.summary == nil {
 		h := headline{Verdict: "none", Class: "invalid", Sign: "?", Says: "There is no verdict: the run is still going on, or it ended before it could judge itself."}
+		if !errors.Is(s.summaryErr, fs.ErrNotExist) {
+			h.Says = "The verdict is not known: summary.json is there and could not be read."
+		}
 		if s.run.Error != "" {
 			h.Reasons = []string{s.run.Error}
 		}
