@@ -141,7 +141,7 @@ const (
 	messagesPerSMax = 1_000_000_000
 	payloadBytesMin = 40
 	payloadBytesMax = 1 << 20
-	batchesMax      = 100_000_000 // about 100 bytes each
+	batchesMax      = 100_000_000 // loadgen.MeasureBytes of each; memoryNeeded is what all of them take
 	loadStepsMax    = 1000
 )
 
