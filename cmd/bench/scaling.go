@@ -160,9 +160,14 @@ func curvesOf(t scaling.Table, machine string) []plots.Curve {
 	caption := "closed loop, persisted; " + machine
 	return []plots.Curve{
 		{Name: t.Name + "-rate", Title: t.Title + ": acknowledged a second", Caption: caption, XLabel: t.XLabel, YLabel: "a second (log scale)", Lines: []plots.CurveLine{
-			line("messages", func(m scaling.Measured) *float64 { return &m.MessagesPerS }),
-			line("batches", func(m scaling.Measured) *float64 { return &m.BatchesPerS }),
-			line("kilobytes of frames", func(m scaling.Measured) *float64 { return new(m.BytesPerS / 1e3) })}},
+			line("messages", func(m scaling.Measured) *float64 { return m.MessagesPerS }),
+			line("batches", func(m scaling.Measured) *float64 { return m.BatchesPerS }),
+			line("kilobytes of frames", func(m scaling.Measured) *float64 {
+				if m.BytesPerS == nil {
+					return nil
+				}
+				return new(*m.BytesPerS / 1e3)
+			})}},
 		{Name: t.Name + "-latency", Title: t.Title + ": time to the answer when saturated", Caption: caption, XLabel: t.XLabel, YLabel: "latency (log scale)", Durations: true,
 			Lines: []plots.CurveLine{line("p50", func(m scaling.Measured) *float64 { return m.P50Ns }), line("p99", func(m scaling.Measured) *float64 { return m.P99Ns })}},
 	}

@@ -40,7 +40,7 @@ func TestScalingWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []string{"1", "12", "192"} {
-		s := goals.Sample{Series: "producers-" + x, Number: 1, Summary: results.Summary{BatchesPerS: 1000, FrameBytes: 26_928, MeasuredNs: 3e9, Cost: results.Cost{AckedMessages: 300_000},
+		s := goals.Sample{Series: "producers-" + x, Number: 1, Summary: results.Summary{Verdict: results.Pass, BatchesPerS: 1000, FrameBytes: 26_928, MeasuredNs: 3e9, Cost: results.Cost{AckedMessages: 300_000},
 			LatencyNs: map[string]results.Quantiles{string(results.Steady): {P50: new(int64(2e6)), P99: new(int64(9e6)), Count: 3000}}}}
 		if err := (goals.Folder{Dir: dir}).Write(s); err != nil {
 			t.Fatal(err)

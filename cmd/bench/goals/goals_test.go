@@ -142,16 +142,22 @@ func TestWorstAndDoubts(t *testing.T) {
 	}
 }
 
-// TestInvalidSamples: a run that proves nothing gives no value, on either side of a comparison, and the row says so.
-func TestInvalidSamples(t *testing.T) {
+// TestNoEvidence: a run that proves nothing gives no value, on either side of a comparison, and the row says so.
+func TestNoEvidence(t *testing.T) {
 	row := rowNamed(t, "saturated batches/s to the shape, sustained")
 	good, bad := sample(1, 900, 1000), sample(2, 100, 1000)
 	bad.Summary.Verdict, bad.Summary.Reasons = results.Invalid, []string{"the disk was full"}
-	if o := Judge(row, []Sample{good, bad}); o.N != 1 || *o.Value != 0.9 || !strings.Contains(o.Why, "1 of 2 samples are invalid and do not count: the disk was full") {
+	if o := Judge(row, []Sample{good, bad}); o.N != 1 || *o.Value != 0.9 || !strings.Contains(o.Why, "1 of 2 samples do not count, the first of them is invalid: the disk was full") {
 		t.Errorf("%+v", o)
 	}
-	if o := Judge(row, []Sample{bad}); o.Status != NoData || o.Value != nil || o.Why != "1 of 1 samples are invalid and do not count: the disk was full; --again sustained measures anew" {
+	if o := Judge(row, []Sample{bad}); o.Status != NoData || o.Value != nil || o.Why != "1 of 1 samples do not count, the first of them is invalid: the disk was full; --again sustained measures anew" {
 		t.Errorf("%+v", o)
+	}
+	for _, verdict := range []results.Verdict{results.Interrupted, "splendid", ""} {
+		bad.Summary.Verdict = verdict
+		if o := Judge(row, []Sample{bad}); o.Status != NoData || !strings.Contains(o.Why, "1 of 1 samples do not count") {
+			t.Errorf("verdict %q: %+v", verdict, o)
+		}
 	}
 	beside := Sample{Summary: results.Summary{Verdict: results.Pass, BatchesPerS: 900}, Against: &results.Summary{Verdict: results.Invalid, BatchesPerS: 1000}}
 	if o := Judge(rowNamed(t, "total throughput, 16 partitions to 1"), []Sample{beside}); o.Status != NoData {
@@ -211,7 +217,7 @@ func TestLargeLog(t *testing.T) {
 	window := func(from time.Duration, p50 int64) results.Window {
 		return results.Window{FromNs: int64(from), ToNs: int64(from + WindowWidth), QuantileNs: []*int64{&p50}}
 	}
-	s := Sample{LogBytes: bytes, LoadStart: time.Second}
+	s := Sample{LogBytes: bytes, LoadStart: time.Second, Summary: results.Summary{Verdict: results.Pass}}
 	s.Windows = []results.Window{window(0, 9e9), window(2*time.Second, 6e9), window(12*time.Second, 1e6), window(s.LoadStart+fill+time.Second, 8e9),
 		window(s.LoadStart+large, 2e6), window(s.LoadStart+end-time.Second, 7e9)}
 	if got := largeToEmpty(s); len(got) != 1 || got[0] != 2 {

@@ -50,7 +50,7 @@ func Judge(r Row, samples []Sample) Outcome {
 		return o
 	}
 	var values []float64
-	counted, leftOut := r.valid(samples)
+	counted, leftOut := Evidence(samples, r.Series)
 	for _, s := range counted {
 		values = append(values, r.Values(s)...)
 	}
@@ -128,24 +128,6 @@ func (r Row) status(value float64, lo, hi *float64, n int) Status {
 		return FloorHeld
 	}
 	return BelowFloor
-}
-
-// valid are the samples that are evidence: of a run that proves nothing no figure is one. leftOut says how many others there are, and why the
-// first is none.
-func (r Row) valid(samples []Sample) (counted []Sample, leftOut string) {
-	why := ""
-	for _, s := range samples {
-		i := slices.IndexFunc(s.runs(), func(run results.Summary) bool { return run.Verdict == results.Invalid })
-		if i < 0 {
-			counted = append(counted, s)
-		} else if reasons := s.runs()[i].Reasons; why == "" && len(reasons) > 0 {
-			why = ": " + reasons[0]
-		}
-	}
-	if n := len(samples) - len(counted); n > 0 {
-		leftOut = fmt.Sprintf("%d of %d samples are invalid and do not count%s; --again %s measures anew", n, len(samples), why, r.Series)
-	}
-	return counted, leftOut
 }
 
 // whyEmpty says why the samples that count, of those that were measured, have no value.

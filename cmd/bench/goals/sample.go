@@ -1,6 +1,7 @@
 package goals
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"rejoin/results"
+	"rejoin/results/compare"
 )
 
 // Sample is one run of a series, with what was measured beside it.
@@ -41,6 +43,33 @@ func (s Sample) runs() []results.Summary {
 		return []results.Summary{s.Summary}
 	}
 	return []results.Summary{s.Summary, *s.Against}
+}
+
+// noEvidence says why no figure of the sample is one: a run that was made for it proves nothing. It is empty for one that counts.
+func (s Sample) noEvidence() string {
+	for _, run := range s.runs() {
+		if why := (compare.Run{Summary: run}).NoEvidence(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// Evidence are the samples that count. leftOut says how many others there are, why the first is none, and what --again has to name; it is empty
+// where all count.
+func Evidence(samples []Sample, again string) (counted []Sample, leftOut string) {
+	first := ""
+	for _, s := range samples {
+		if why := s.noEvidence(); why == "" {
+			counted = append(counted, s)
+		} else {
+			first = cmp.Or(first, why)
+		}
+	}
+	if n := len(samples) - len(counted); n > 0 {
+		leftOut = fmt.Sprintf("%d of %d samples do not count, the first of them %s; --again %s measures anew", n, len(samples), first, again)
+	}
+	return counted, leftOut
 }
 
 // Folder keeps samples, one file each.

@@ -3,6 +3,7 @@ package scaling
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"rejoin/cmd/bench/goals"
@@ -10,13 +11,13 @@ import (
 	"rejoin/results/compare"
 )
 
-// Measured is a point with what came out: medians of its samples.
+// Measured is a point with what came out: medians of the N samples that count. Null is not measured.
 type Measured struct {
 	X              int      `json:"x"`
 	N              int      `json:"n"`
-	BatchesPerS    float64  `json:"batches_per_s"`
-	MessagesPerS   float64  `json:"messages_per_s"`
-	BytesPerS      float64  `json:"bytes_per_s"` // of frames
+	BatchesPerS    *float64 `json:"batches_per_s"`
+	MessagesPerS   *float64 `json:"messages_per_s"`
+	BytesPerS      *float64 `json:"bytes_per_s"` // of frames
 	P50Ns          *float64 `json:"p50_ns"`
 	P99Ns          *float64 `json:"p99_ns"`
 	BatchesPerSync *float64 `json:"batches_per_sync"` // at the primary
@@ -32,31 +33,42 @@ type Table struct {
 	XLabel  string     `json:"x_label"`
 	Points  []Measured `json:"points"`
 	Missing string     `json:"missing,omitempty"`
-	// Says where the curve bends, and what was full there.
+	// Says where the curve bends, what was full there, and which samples do not count.
 	Says string `json:"says"`
 }
 
-// TableOf sums up what samples there are.
+// TableOf sums up what samples there are. Those that are no evidence make no point.
 func TableOf(d Dimension, samplesOf func(series string) ([]goals.Sample, error)) (Table, error) {
 	t := Table{Name: d.Name, Title: d.Title, XLabel: d.XLabel, Missing: d.Missing, Points: []Measured{}}
+	var all []goals.Sample
 	for _, p := range d.Points {
 		samples, err := samplesOf(p.Series.Name)
 		if err != nil {
 			return t, err
 		}
-		if len(samples) > 0 {
-			t.Points = append(t.Points, measuredOf(p.X, samples))
+		all = append(all, samples...)
+		if counted, _ := goals.Evidence(samples, d.Name); len(counted) > 0 {
+			t.Points = append(t.Points, measuredOf(p.X, counted))
 		}
 	}
-	switch {
-	case d.Missing != "":
-		t.Says = "Not measured: " + d.Missing + "."
-	case len(t.Points) < 2:
-		t.Says = "Not measured yet."
-	default:
-		t.Says = bend(t.Points, d.Rate)
+	t.Says = saysOf(d, t.Points)
+	if _, leftOut := goals.Evidence(all, d.Name); leftOut != "" {
+		t.Says += " " + leftOut + "."
 	}
 	return t, nil
+}
+
+func saysOf(d Dimension, all []Measured) string {
+	rated := slices.DeleteFunc(slices.Clone(all), func(m Measured) bool { return d.Rate.Of(m) == nil })
+	switch {
+	case d.Missing != "":
+		return "Not measured: " + d.Missing + "."
+	case len(rated) == 0:
+		return "Not measured yet."
+	case len(rated) == 1:
+		return "Measured at one point only."
+	}
+	return bend(rated, d.Rate)
 }
 
 func measuredOf(x int, samples []goals.Sample) Measured {
@@ -69,11 +81,13 @@ func measuredOf(x int, samples []goals.Sample) Measured {
 		}
 		return compare.EstimateOf(values).Median
 	}
-	number := func(of func(goals.Sample) *float64) float64 {
-		if v := median(of); v != nil {
-			return *v
-		}
-		return 0
+	perS := func(of func(results.Summary) float64) *float64 {
+		return median(func(s goals.Sample) *float64 {
+			if s.Summary.MeasuredNs <= 0 { // no rate either
+				return nil
+			}
+			return new(of(s.Summary))
+		})
 	}
 	quantile := func(of func(results.Quantiles) *int64) func(goals.Sample) *float64 {
 		return func(s goals.Sample) *float64 {
@@ -93,22 +107,17 @@ func measuredOf(x int, samples []goals.Sample) Measured {
 	}
 	cpu := func(c results.RoleCost) *float64 { return c.CPUNsPerBatch }
 	return Measured{X: x, N: len(samples),
-		BatchesPerS: number(func(s goals.Sample) *float64 { return &s.Summary.BatchesPerS }),
-		MessagesPerS: number(func(s goals.Sample) *float64 {
-			if s.Summary.MeasuredNs <= 0 {
-				return nil
-			}
-			return new(float64(s.Summary.Cost.AckedMessages) / (float64(s.Summary.MeasuredNs) / 1e9))
-		}),
-		BytesPerS: number(func(s goals.Sample) *float64 { return new(s.Summary.BatchesPerS * float64(s.Summary.FrameBytes)) }),
-		P50Ns:     median(quantile(func(q results.Quantiles) *int64 { return q.P50 })), P99Ns: median(quantile(func(q results.Quantiles) *int64 { return q.P99 })),
+		BatchesPerS:  perS(func(s results.Summary) float64 { return s.BatchesPerS }),
+		MessagesPerS: perS(func(s results.Summary) float64 { return float64(s.Cost.AckedMessages) / (float64(s.MeasuredNs) / 1e9) }),
+		BytesPerS:    perS(func(s results.Summary) float64 { return s.BatchesPerS * float64(s.FrameBytes) }),
+		P50Ns:        median(quantile(func(q results.Quantiles) *int64 { return q.P50 })), P99Ns: median(quantile(func(q results.Quantiles) *int64 { return q.P99 })),
 		BatchesPerSync: median(cost(results.RolePrimary, func(c results.RoleCost) *float64 { return c.BatchesPerSync })),
 		PrimaryCPUNs:   median(cost(results.RolePrimary, cpu)), BackupCPUNs: median(cost(results.RoleBackup, cpu)),
 		BusyShare: median(func(s goals.Sample) *float64 { return s.BusyShare })}
 }
 
-// Of is the point's figure of that kind.
-func (r Rate) Of(m Measured) float64 {
+// Of is the point's figure of that kind; nil if it was not measured.
+func (r Rate) Of(m Measured) *float64 {
 	if r == Bytes {
 		return m.BytesPerS
 	}
@@ -130,13 +139,14 @@ const (
 	fullShare  = 0.9 // of all cores
 )
 
-// bend says where the curve rises for the last time, what was full behind it, and where it falls. A flat step on the way up is noise.
+// bend says where the curve rises for the last time, what was full behind it, and where it falls. A flat step on the way up is noise. Each point has
+// the rate.
 func bend(all []Measured, rate Rate) string {
 	bendAt := 0
 	var falls []string
 	for i := 1; i < len(all); i++ {
 		was, is := all[i-1], all[i]
-		factor := rate.Of(is) / rate.Of(was)
+		factor := *rate.Of(is) / *rate.Of(was)
 		if math.IsNaN(factor) || math.IsInf(factor, 0) || factor <= 0 {
 			continue
 		}
@@ -151,7 +161,7 @@ func bend(all []Measured, rate Rate) string {
 		return strings.Join(append([]string{"It does not bend within these points."}, falls...), " ")
 	}
 	was, is := all[bendAt], all[bendAt+1]
-	says := fmt.Sprintf("It bends at %d: %d bring %.2f times the %s of %d. %s", was.X, is.X, rate.Of(is)/rate.Of(was), rate, was.X, fullText(is))
+	says := fmt.Sprintf("It bends at %d: %d bring %.2f times the %s of %d. %s", was.X, is.X, *rate.Of(is) / *rate.Of(was), rate, was.X, fullText(is))
 	return strings.Join(append([]string{says}, falls...), " ")
 }
 
@@ -182,7 +192,7 @@ func Markdown(machine, builds string, tables []Table) string {
 		fmt.Fprintf(&b, "\n![%s](%s-rate.png)\n\n| %s | batches/s | messages/s | MB/s | p50 ms | p99 ms | batches a sync | CPU µs a batch, primary / backup | cores busy |\n|---|---|---|---|---|---|---|---|---|\n",
 			t.Title, t.Name, t.Name)
 		for _, m := range t.Points {
-			fmt.Fprintf(&b, "| %d | %.0f | %.0f | %.1f | %s | %s | %s | %s / %s | %s |\n", m.X, m.BatchesPerS, m.MessagesPerS, m.BytesPerS/1e6,
+			fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s / %s | %s |\n", m.X, text(m.BatchesPerS, 1, "%.0f"), text(m.MessagesPerS, 1, "%.0f"), text(m.BytesPerS, 1e6, "%.1f"),
 				text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"), text(m.BatchesPerSync, 1, "%.1f"), text(m.PrimaryCPUNs, 1e3, "%.0f"), text(m.BackupCPUNs, 1e3, "%.0f"),
 				text(m.BusyShare, 0.01, "%.0f %%"))
 		}
