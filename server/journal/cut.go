@@ -70,6 +70,12 @@ func (l *Log) cut(op uint64, m Mark) error {
 	if err != nil {
 		return l.fail(err)
 	}
+	if l.written.Op < l.mark.Synced { // op is in a hole without a place: what is appended below it was never synced
+		l.mark.Synced = l.written.Op
+		if err := l.saveMarkFile(); err != nil {
+			return l.fail(err)
+		}
+	}
 	if err := l.removeSegments(dropped); err != nil {
 		return l.fail(err)
 	}

@@ -22,6 +22,14 @@ func TestAMarkAboveTheLogVouchesForNothing(t *testing.T) {
 			x.must(x.log.CutKeeping(20, x.frames[39].Header.ID()))
 			return 20
 		},
+		"cut into a hole without a place": func(x *fixture) uint64 {
+			n, off := x.place(10)
+			x.fs.Overwrite(n, off, zeros(10000))
+			x.fs.Delete(dir + "/00000000000000000008.idx")
+			x.crash()
+			x.must(x.log.CutKeeping(12, x.frames[39].Header.ID())) // as a start with a checkpoint at op 12 does
+			return 9
+		},
 	}
 	ends := map[string]func(x *fixture){
 		"killed": func(*fixture) {},
