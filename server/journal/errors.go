@@ -57,9 +57,21 @@ func damageOr(verb string, d *DamageError) error {
 	return d
 }
 
+// isDamage tells whether err says that the bytes are gone, or not what was written: what a check of them says, or one of
+// these answers. An answer that is not foreseen here is none: a start ends the log at damage above its mark, and what it
+// cuts there may have been acknowledged.
 func isDamage(err error) bool {
 	var answer syscall.Errno
-	return !errors.As(err, &answer) || answer == syscall.ENOENT || answer == syscall.EIO
+	if !errors.As(err, &answer) {
+		return true
+	}
+	switch answer {
+	case syscall.ENOENT,
+		syscall.EIO, syscall.ENODATA, syscall.EILSEQ, // the medium has lost it, or its own checksum fails
+		syscall.EUCLEAN, syscall.EBADMSG: // the file system's data or their checksum
+		return true
+	}
+	return false
 }
 
 // isFull tells an error that says only that there is no room.

@@ -137,7 +137,7 @@ func (l *Log) report(r *Recovered) error {
 	for op := from; op <= r.Top; op++ {
 		t, err := l.tailOp(op)
 		if err != nil {
-			return err
+			return fault(l.dir, "read", err)
 		}
 		r.Tail = append(r.Tail, t)
 	}

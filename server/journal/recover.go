@@ -75,7 +75,7 @@ func (rec *recovery) raiseFloor() error {
 		if err == nil {
 			rec.floor = max(rec.floor, first+uint64(len(x.entries))-1)
 		} else if !isDamage(err) {
-			return err
+			return fault(rec.log.indexName(first), "read", err)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (rec *recovery) walkSegment(st scanState, limit uint64) error {
 	case s.last == limit:
 		return nil
 	case !isDamage(cause): // it ends nothing
-		return fmt.Errorf("read op %d in %s: %w", s.last+1, l.segmentName(s.first), cause)
+		return fault(l.segmentName(s.first), "read", cause)
 	}
 	return rec.endSegment(s, limit, cause)
 }
@@ -156,7 +156,7 @@ func (rec *recovery) usableIndex(st *scanState, limit uint64) (*index, error) {
 			return x, nil
 		}
 	} else if !isDamage(err) {
-		return nil, err
+		return nil, fault(rec.log.indexName(st.op), "read", err)
 	}
 	rec.stale = append(rec.stale, st.op)
 	return nil, nil
@@ -245,7 +245,7 @@ func (rec *recovery) publish() error {
 		}
 		l.mu.Unlock()
 		if err != nil {
-			return err
+			return fault(l.segmentName(last.first), "read", err)
 		}
 	}
 	l.written = vsr.ID{Op: last.last, Sum: last.lastSum}
@@ -294,7 +294,7 @@ func (rec *recovery) verify(s *segment) error {
 	_, err := l.pin(s)
 	l.mu.Unlock()
 	if err != nil && !errors.Is(err, ErrDamaged) {
-		return err
+		return fault(l.segmentName(s.first), "read", err)
 	}
 	if err != nil {
 		rec.r.find("ops %d..%d are damaged: %v", s.first, s.first+s.indexOps-1, err)
@@ -312,7 +312,7 @@ func (rec *recovery) verify(s *segment) error {
 			err = fmt.Errorf("%w: sum %016x, the index says %016x", errLeftover, h.Sum, e.sum)
 		}
 		if err != nil && !isDamage(err) {
-			return fmt.Errorf("read op %d in %s: %w", s.first+uint64(i), sc.name, err)
+			return fault(sc.name, "read", err)
 		}
 		if err != nil {
 			rec.r.find("op %d in %s at byte %d is damaged: %v", s.first+uint64(i), sc.name, e.at, err)

@@ -102,18 +102,18 @@ func (rec *recovery) syncFilled(s *segment) error {
 	if errors.Is(err, ErrDamaged) {
 		return nil // its file cannot be read
 	}
+	name := l.segmentName(s.first)
 	if err != nil {
-		return err
+		return fault(name, "read", err)
 	}
 	defer l.release(s)
-	name := l.segmentName(s.first)
 	for op := first; op <= last; op++ {
 		_, frame, err := l.ReadFrame(op, nil)
 		if errors.Is(err, ErrDamaged) {
 			continue
 		}
 		if err != nil {
-			return err
+			return fault(name, "read", err)
 		}
 		if err := s.file.Writev([][]byte{frame}, s.entries[op-s.first].at); err != nil {
 			return fault(name, "write", err)

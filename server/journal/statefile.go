@@ -66,7 +66,8 @@ func CreateStateFile(fsys FS, name string, payloadBytesMax int, payload []byte) 
 }
 
 // OpenStateFile reads the newest valid copy. The error Is fs.ErrNotExist when there is no file, and
-// ErrUnreadable when there is one without a valid copy: never take that for a blank one. What was read
+// ErrUnreadable when there is one without a valid copy: never take that for a blank one. Where the operating
+// system did not give the bytes this time it is a *FaultError: they may be whole. What was read
 // may stand in one copy alone, or in a page whose sync has failed: Save before anything rests on it.
 func OpenStateFile(fsys FS, name string, payloadBytesMax int) (*StateFile, []byte, error) {
 	s := newStateFile(fsys, name, payloadBytesMax)
@@ -80,7 +81,11 @@ func OpenStateFile(fsys FS, name string, payloadBytesMax int) (*StateFile, []byt
 	s.file = f
 	var payload []byte
 	for i := range copies {
-		n, _ := f.ReadAt(s.buf, int64(i*s.stride)) // a copy that cannot be read is no copy
+		n, err := f.ReadAt(s.buf, int64(i*s.stride))
+		if err != nil && !isDamage(err) { // this copy may be whole, and the newest
+			f.Close()
+			return nil, nil, fault(name, "read", err)
+		}
 		p, sequence, err := parseCopy(s.buf[:n])
 		if err == nil && sequence > s.sequence {
 			s.sequence, s.newest, payload = sequence, i, append([]byte{}, p...)

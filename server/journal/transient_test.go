@@ -27,11 +27,49 @@ func TestNoDamageForWantOfADescriptor(t *testing.T) {
 			x.wantHeld(1, 40)
 		}
 	}
-	x := segmented(t)
-	x.crash()
-	x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbOpen, Name: ".seg", Err: syscall.EIO})
-	if _, _, err := x.log.ReadFrame(3, nil); !errors.Is(err, journal.ErrDamaged) {
-		t.Errorf("a file that cannot be read is damaged: %v", err)
+}
+
+// A file system and a disk have words of their own for bytes that are lost, or whose checksum fails. Peers mend these
+// like any others.
+func TestDamageThatTheFileSystemTells(t *testing.T) {
+	for _, answer := range []error{syscall.ENOENT, syscall.EIO, syscall.EUCLEAN, syscall.EBADMSG, syscall.ENODATA, syscall.EILSEQ} {
+		x := segmented(t)
+		x.crash()
+		x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbOpen, Name: "08.seg", Err: answer})
+		if _, _, err := x.log.ReadFrame(9, nil); !errors.Is(err, journal.ErrDamaged) {
+			t.Errorf("to open a segment: %v is no damage: %v", answer, err)
+		}
+		x.fs.CrashHard()
+		x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbRead, Name: "36.seg", Err: answer, Sticky: true})
+		x.reopen()
+		x.wantEnd(35, 40)
+	}
+}
+
+// A state or a mark that could not be read this time is not taken for one that is damaged, not even in one copy: the
+// other may be older.
+func TestAStateFileIsNotReadForWantOfMemory(t *testing.T) {
+	for _, name := range []string{"/state", "/mark", "/start"} {
+		for copiesRead := range 2 {
+			x := segmented(t)
+			x.fs.CrashHard()
+			x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbRead, Name: name, After: copiesRead, Err: syscall.ENOMEM})
+			_, _, err := journal.Open(x.opts)
+			if errors.Is(err, journal.ErrUnreadable) {
+				t.Errorf("%s: a good log would be forgotten: %v", name, err)
+			}
+			if !errors.Is(err, syscall.ENOMEM) {
+				t.Errorf("%s, %d copies read: the log was opened: %v", name, copiesRead, err)
+			} else {
+				wantFault(t, err, "read")
+			}
+			x.fs.Heal()
+			x.crash()
+			x.wantEnd(40, 40)
+			if x.rec.MarkLost || len(x.rec.Findings) > 0 {
+				t.Errorf("%s: mark lost %v, findings %q", name, x.rec.MarkLost, x.rec.Findings)
+			}
+		}
 	}
 }
 
@@ -47,7 +85,8 @@ func TestNoStartForWantOfADescriptor(t *testing.T) {
 		x := segmented(t)
 		x.fs.CrashHard()
 		x.fs.Inject(fault)
-		if _, _, err := journal.Open(x.opts); !errors.Is(err, fault.Err) {
+		var disk *journal.FaultError // what the advice to mend the disk or its mount goes with
+		if _, _, err := journal.Open(x.opts); !errors.Is(err, fault.Err) || !errors.As(err, &disk) {
 			t.Errorf("%s of %s is answered with %v: %v", fault.Verb, fault.Name, fault.Err, err)
 		}
 		x.fs.Heal()
