@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	fullRateWindowNs = int64(time.Second)
+	fullRateWindowNs = int64(results.FullRateWindow)
 	fullRateStepNs   = int64(10 * time.Millisecond)
 	fullRatePercent  = 95
 )

@@ -121,7 +121,7 @@ func writeBenchPhase(w io.Writer, phase string, q Quantiles) {
 
 func writeBenchKill(w io.Writer, i int, k KillSummary) {
 	l := newBenchLine(fmt.Sprintf("Kill/kill=%d/role=%s", i, k.Role), 1) // which node it met differs from run to run
-	l.maybeMs(&k.GapWithoutAckMs, "gap-ns").maybeMs(k.FirstAckMs, "firstack-ns").maybeMs(k.CaughtUpMs, "catchup-ns").
+	l.maybeMs(k.Gap(), "gap-ns").maybeMs(k.FirstAckMs, "firstack-ns").maybeMs(k.CaughtUpMs, "catchup-ns").
 		count(k.TransferBytes, "transfer-B")
 	fmt.Fprintln(w, l.b.String())
 }

@@ -11,7 +11,7 @@ func TestWriteBench(t *testing.T) {
 	f := newRun(t, t.TempDir(), "quick", testNow)
 	s := Summary{Target: "builtin", Scenario: "quick", AckedBatches: 18_000, OfferedBatches: 18_000, BatchesPerS: 299.97,
 		LatencyNs: map[string]Quantiles{"steady": {P50: new(int64(860_000)), Max: new(int64(2_700_000)), Count: 15_000}, "outage": {}},
-		Kills:     []KillSummary{{Node: "n0", Role: RolePrimary, GapWithoutAckMs: 412.5}}}
+		Kills:     []KillSummary{{Node: "n0", Role: RolePrimary, GapWithoutAckMs: 412.5, GapAtMs: new(8000.0)}, {Node: "n1", Role: RoleBackup, CaughtUpMs: new(7.0)}}}
 	if err := f.WriteBench(Run{Found: Found{Arch: "amd64", CPU: "An  odd\nCPU"}}, s); err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,8 @@ func TestWriteBench(t *testing.T) {
 	text := string(b)
 	for _, want := range []string{"goos: linux\n", "cpu: An odd CPU\n", "Unit p50-ns better=lower\n", "Unit batches/s better=higher\n",
 		"BenchmarkRun 18000 299.97 batches/s", "BenchmarkBatch/phase=steady 15000 860000 p50-ns 2700000 max-ns\n",
-		"BenchmarkKill/kill=0/role=primary 1 412500000 gap-ns 0 transfer-B\n"} {
+		"BenchmarkKill/kill=0/role=primary 1 412500000 gap-ns 0 transfer-B\n",
+		"BenchmarkKill/kill=1/role=backup 1 7000000 catchup-ns 0 transfer-B\n"} { // it came after the load
 		if !strings.Contains(text, want) {
 			t.Errorf("bench.txt lacks %q", want)
 		}

@@ -1,5 +1,7 @@
 package results
 
+import "time"
+
 // Recovery is one kill and the way back as a timeline. Every time is in ms since the kill; null says that it did not happen or that this
 // side cannot know it.
 //
@@ -10,6 +12,9 @@ type Recovery struct {
 	Server  RecoveryTimes `json:"server"`
 }
 
+// FullRateWindow is the time in which the load has to be served before a rate is called full; after a kill with less of the load left nothing can be.
+const FullRateWindow = time.Second
+
 // RecoveryTimes are the points of a recovery. Behind each stands what it is, outside / server ("–": that side has none).
 type RecoveryTimes struct {
 	ExitSeen    *float64 `json:"exit_seen_ms"`    // wait(2) returned / –
@@ -19,8 +24,8 @@ type RecoveryTimes struct {
 	RoleKnown   *float64 `json:"role_known_ms"`   // it called itself primary or backup in a poll / its first event of kind role, none if that is about a later view
 	FirstAck    *float64 `json:"first_ack_ms"`    // first acknowledgement, of any producer, that the dead process cannot have given / –
 
-	// FullRate is the end of the outage by rate: the first moment after FirstAck, in steps of 10 ms, from which on a whole second brought at
-	// least 95 % of the batches that were due in it / –
+	// FullRate is the end of the outage by rate: the first moment after FirstAck, in steps of 10 ms, from which on a whole second
+	// (FullRateWindow) brought as many acknowledgements as 95 % of the batches that were due in it, of whatever batches / –
 	FullRate *float64 `json:"full_rate_ms"`
 	// BacklogDrained is the first moment after FirstAck at which no batch was waiting that had been due before it by more than 100 ms: what
 	// the outage had piled up is gone / –

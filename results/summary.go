@@ -63,6 +63,8 @@ type Summary struct {
 	FrameBytes  int64   `json:"frame_bytes"`
 	// MeasuredNs is the length of the measured phase.
 	MeasuredNs int64 `json:"measured_ns"`
+	// LoadStopMs is when the load ended, since run start; null without a load, and in files of older builds.
+	LoadStopMs *float64 `json:"load_stop_ms"`
 
 	Cost Cost `json:"cost"`
 
@@ -136,9 +138,12 @@ type StopSummary struct {
 	GapAtMs         *float64 `json:"gap_at_ms"`
 }
 
-// GapIsOwn is as that of KillSummary.
-func (s StopSummary) GapIsOwn() bool {
-	return KillSummary{AtMs: s.AtMs, FirstAckMs: s.FirstAckMs, GapAtMs: s.GapAtMs}.GapIsOwn()
+// Gap and GapIsOwn are as those of KillSummary.
+func (s StopSummary) Gap() *float64  { return s.asKill().Gap() }
+func (s StopSummary) GapIsOwn() bool { return s.asKill().GapIsOwn() }
+
+func (s StopSummary) asKill() KillSummary {
+	return KillSummary{AtMs: s.AtMs, FirstAckMs: s.FirstAckMs, GapWithoutAckMs: s.GapWithoutAckMs, GapAtMs: s.GapAtMs}
 }
 
 // KillSummary is one process that the run ended, and the return after it.
@@ -150,7 +155,8 @@ type KillSummary struct {
 	AtMs float64  `json:"at_ms"`
 	// DownMs is from the kill to the start of the new process; null if it was not restarted.
 	DownMs *float64 `json:"down_ms"`
-	// GapWithoutAckMs is the longest time between two consecutive acknowledgements that touches [kill, restart + 5 s]. Always a number.
+	// GapWithoutAckMs is the longest time between two consecutive acknowledgements that touches [kill, restart + 5 s]. Always a number;
+	// see Gap for what it means.
 	GapWithoutAckMs float64 `json:"gap_without_ack_ms"`
 	// GapAtMs is when that gap began, since run start: it may lie long after the kill and have another cause, see GapIsOwn. Null if no gap
 	// was measured.
@@ -171,6 +177,14 @@ type KillSummary struct {
 	// Recovery is the same kill as a timeline; its times count from the kill, those above partly from the restart. Null in files of older
 	// builds.
 	Recovery *Recovery `json:"recovery"`
+}
+
+// Gap is the longest gap; nil where none was measured, as of a kill after the load. Older builds did not say when a gap began, and measured it.
+func (k KillSummary) Gap() *float64 {
+	if k.GapAtMs == nil && k.GapWithoutAckMs == 0 {
+		return nil
+	}
+	return &k.GapWithoutAckMs
 }
 
 // GapIsOwn says whether the longest gap is the silence that this kill began with, not a later one that happens to lie before restart + 5 s:

@@ -67,6 +67,9 @@ func TestRunMemory(t *testing.T) {
 	if len(s.Kills) != 1 || s.Kills[0].Role != results.RolePrimary || s.Kills[0].FirstAckMs == nil || s.Kills[0].GapWithoutAckMs < 50 {
 		t.Errorf("kills are %+v; the memory target is without a primary for 100 ms", s.Kills)
 	}
+	if s.LoadStopMs == nil || len(s.Kills) == 1 && *s.LoadStopMs < s.Kills[0].AtMs+1000 {
+		t.Errorf("the load ended at %v ms; it lasts 2 s, and the kill was after 500 ms", s.LoadStopMs)
+	}
 	if len(s.Kills) == 1 {
 		if r := s.Kills[0].Recovery; r == nil || r.Outside.FirstAck == nil || *r.Outside.FirstAck != *s.Kills[0].FirstAckMs || r.Outside.BacklogDrained == nil {
 			t.Errorf("the recovery is %+v", r)

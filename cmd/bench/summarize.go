@@ -47,6 +47,7 @@ func (r *session) summarize() (results.Summary, error) {
 		s.PhaseBatches[string(phase)] = n.OK
 	}
 	s.Generator = r.generator(m.OwnLate(&timeline))
+	s.LoadStopMs = new(float64(r.outcome.StopNs) / 1e6)
 	s.MeasuredNs = r.outcome.StopNs - timeline.WarmupEndNs
 	if s.MeasuredNs > 0 {
 		// By the time of the acknowledgement: under overload all that is acknowledged was due long before.

@@ -35,6 +35,19 @@ func TestPageCallsFaultsWhatTheyWere(t *testing.T) {
 	}
 }
 
+// TestLongestGap: a fault after the load has no gap.
+func TestLongestGap(t *testing.T) {
+	late := results.KillSummary{Node: "n0", How: results.Killed, AtMs: 70_000}
+	s := &results.Summary{Kills: []results.KillSummary{late}, Stops: []results.StopSummary{{Node: "n1", AtMs: 71_000}}}
+	if f := gapFact(s); f.Value != "–" || f.Note != "no node was killed or stopped during the load" {
+		t.Errorf("faults after the load: %+v", f)
+	}
+	s.Stops = append(s.Stops, results.StopSummary{Node: "n2", Role: results.RoleBackup, AtMs: 5000, GapWithoutAckMs: 30, GapAtMs: new(5001.0)})
+	if f := gapFact(s); f.Value != "30 ms" || !strings.Contains(f.Note, "n2 (backup) was stopped") {
+		t.Errorf("a stop during the load: %+v", f)
+	}
+}
+
 // TestEventsSayTheSignal: nothing is called by two signals.
 func TestEventsSayTheSignal(t *testing.T) {
 	for _, test := range []struct {

@@ -118,24 +118,24 @@ func foundText(s *results.Summary, n int64) string {
 
 // gapFact is the longest silence around any kill or stop.
 func gapFact(s *results.Summary) fact {
-	f := fact{Name: "longest gap", Value: "–", Note: "no node was killed or stopped"}
+	f := fact{Name: "longest gap", Value: "–", Note: "no node was killed or stopped during the load"}
 	longest := -1.0
-	look := func(node, role, was string, gapMs float64, atMs *float64, own bool) {
-		if gapMs <= longest {
+	look := func(node, role, was string, gapMs, atMs *float64, own bool) {
+		if gapMs == nil || *gapMs <= longest {
 			return
 		}
-		longest = gapMs
-		f.Value = axis.DurationText(gapMs * 1e6)
+		longest = *gapMs
+		f.Value = axis.DurationText(*gapMs * 1e6)
 		f.Note = fmt.Sprintf("without an acknowledgement, when %s (%s) was %s", node, role, was)
 		if !own && atMs != nil {
 			f.Note = fmt.Sprintf("without an acknowledgement, at %.1f s, later than that %s was %s", *atMs/1e3, node, was)
 		}
 	}
 	for _, k := range s.Kills {
-		look(k.Node, k.Role, string(k.How.Word()), k.GapWithoutAckMs, k.GapAtMs, k.GapIsOwn())
+		look(k.Node, k.Role, string(k.How.Word()), k.Gap(), k.GapAtMs, k.GapIsOwn())
 	}
 	for _, stop := range s.Stops {
-		look(stop.Node, stop.Role, "stopped", stop.GapWithoutAckMs, stop.GapAtMs, stop.GapIsOwn())
+		look(stop.Node, stop.Role, "stopped", stop.Gap(), stop.GapAtMs, stop.GapIsOwn())
 	}
 	return f
 }

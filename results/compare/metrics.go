@@ -67,11 +67,16 @@ func killSource(name, label string, accept func(results.KillSummary) bool, ms fu
 		}}
 }
 
+func killedPrimary(k results.KillSummary) bool { return k.Role == results.RolePrimary }
+func killedBackup(k results.KillSummary) bool  { return k.Role == results.RoleBackup }
+
+// roleKnown says whether a kill was of either. Of a node whose role is not known no gap is a primary's or a backup's.
+func roleKnown(k results.KillSummary) bool { return killedPrimary(k) || killedBackup(k) }
+
 func recoverySources() []source {
-	primary := func(k results.KillSummary) bool { return k.Role == results.RolePrimary }
-	backup := func(k results.KillSummary) bool { return k.Role == results.RoleBackup } // of a node whose role is not known no gap is a backup's
+	primary, backup := killedPrimary, killedBackup
 	every := func(results.KillSummary) bool { return true }
-	gap := func(k results.KillSummary) *float64 { return &k.GapWithoutAckMs }
+	gap := results.KillSummary.Gap
 	firstAck := func(k results.KillSummary) *float64 { return k.FirstAckMs }
 	caughtUp := func(k results.KillSummary) *float64 { return k.CaughtUpMs }
 	transfer := func(k results.KillSummary) *float64 { return k.TransferMs }

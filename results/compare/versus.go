@@ -95,6 +95,7 @@ func (v *Versus) contenderOf(e Entry) (Contender, []string) {
 		if !r.Summary.Verified() {
 			warnings = append(warnings, fmt.Sprintf("run %s of %s was not verified to the end: what it may have lost or broken beyond what was found is in no count", r.Name, e.Target))
 		}
+		warnings = append(warnings, r.unknownRoles()...)
 		if why := r.survivors(); why != "" && !v.Overload {
 			warnings = append(warnings, why)
 		}
@@ -119,6 +120,21 @@ func (v *Versus) contenderOf(e Entry) (Contender, []string) {
 		c.Totals = totalsOf(counted)
 	}
 	return c, warnings
+}
+
+// unknownRoles tells the gap of each kill that is in no row of gaps.
+func (r Run) unknownRoles() (warnings []string) {
+	for _, k := range r.Summary.Kills {
+		if roleKnown(k) {
+			continue
+		}
+		gap := "no gap was measured"
+		if ms := k.Gap(); ms != nil {
+			gap = fmt.Sprintf("its gap of %s is in no row", Nanoseconds.text(*ms*1e6))
+		}
+		warnings = append(warnings, fmt.Sprintf("run %s of %s: it was not known what %s was when it was %s at %.1f s; %s", r.Name, r.Summary.Target, k.Node, k.How.Word(), k.AtMs/1e3, gap))
+	}
+	return warnings
 }
 
 // mixtures warns of runs that should not stand in one table: by another build, on another machine or of another load.

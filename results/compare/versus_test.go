@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,7 +290,7 @@ func TestCensoredRecoveries(t *testing.T) {
 	r := systemRun("peer", 1, results.Pass, 1_000_000, 10)
 	full, never := &results.Recovery{Outside: results.RecoveryTimes{FullRate: new(900.0)}}, &results.Recovery{}
 	r.Summary.Kills = []results.KillSummary{{Role: results.RolePrimary, GapWithoutAckMs: 1, Recovery: full}, {Role: results.RolePrimary, GapWithoutAckMs: 1, Recovery: never},
-		{Role: results.RoleBackup, GapWithoutAckMs: 2, Recovery: never}, {Role: results.RoleUnknown, GapWithoutAckMs: 8000, Recovery: never}}
+		{Role: results.RoleBackup, GapWithoutAckMs: 2, Recovery: never}, {Node: "n2", Role: results.RoleUnknown, How: results.Killed, AtMs: 9000, GapWithoutAckMs: 8000, GapAtMs: new(9001.0), Recovery: never}}
 	v, err := CompareSystems("quick", 1, []Entry{{Target: "peer", Runs: []Run{r}}, {Target: "older", Runs: []Run{systemRun("older", 2, results.Pass, 1_000_000, 10)}}}, time.Unix(100, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -302,6 +303,42 @@ func TestCensoredRecoveries(t *testing.T) {
 	}
 	if m := v.Contenders[0].Metric("kill.backup.gap"); m.Estimate.N != 1 || *m.Estimate.Median != 2e6 {
 		t.Errorf("gaps of backups: %+v", m.Estimate)
+	}
+	if got := strings.Join(cells(t, v, "of them, role unknown"), ", "); got != "1, 0" {
+		t.Errorf("kills of a node of unknown role: %s", got)
+	}
+	if all := strings.Join(v.Warnings, "\n"); strings.Count(all, "it was not known what") != 1 || !strings.Contains(all, "it was not known what n2 was when it was killed at 9.0 s; its gap of 8.00 s is in no row") {
+		t.Errorf("warnings: %s", all)
+	}
+}
+
+// TestLateKills: what a kill has only because the load was over is no figure.
+func TestLateKills(t *testing.T) {
+	r := systemRun("peer", 1, results.Pass, 1_000_000, 10)
+	kill := func(role string, atMs, gapMs float64, gapAtMs *float64) results.KillSummary {
+		return results.KillSummary{Node: "n0", Role: role, AtMs: atMs, GapWithoutAckMs: gapMs, GapAtMs: gapAtMs, Recovery: &results.Recovery{}}
+	}
+	r.Summary.LoadStopMs = new(10_000.0)
+	r.Summary.Kills = []results.KillSummary{kill(results.RolePrimary, 5000, 3000, new(4990.0)), kill(results.RolePrimary, 9001, 990, new(9000.0)), kill(results.RolePrimary, 10_500, 0, nil),
+		kill(results.RoleBackup, 7000, 20, nil), kill(results.RoleBackup, 10_001, 0, nil), kill(results.RoleUnknown, 10_002, 0, nil)}
+	values := map[string][]Value{}
+	for _, m := range Measure(r) {
+		values[m.Name] = m.Values
+	}
+	for name, want := range map[string][]Value{"kill.primary.gap": {{Kill: 0, Value: 3000e6}, {Kill: 1, Value: 990e6}}, "kill3.gap": nil,
+		"kill.backup.gap": {{Kill: 3, Value: 20e6}}} { // of an older build, which did not say when the gap began
+		if !slices.Equal(values[name], want) {
+			t.Errorf("%s: %v, want %v", name, values[name], want)
+		}
+	}
+	for stop, want := range map[*float64]int64{r.Summary.LoadStopMs: 1, new(10_001.0): 2, nil: 3} { // the second kill had a second of load, or nobody tells
+		r.Summary.LoadStopMs = stop
+		if got := totalsOf([]Run{r}).NeverFullRate; got == nil || *got != want {
+			t.Errorf("full rate not reached: %v, want %d", got, want)
+		}
+	}
+	if all := strings.Join(r.unknownRoles(), "\n"); !strings.Contains(all, "no gap was measured") {
+		t.Errorf("warnings: %s", all)
 	}
 }
 

@@ -22,6 +22,7 @@ var countRows = []struct {
 		{"runs missing a demand", func(t *Totals) *int64 { return known(t.MissedRuns) }, false},
 		{"diverged replicas", func(t *Totals) *int64 { return t.DivergedReplicas }, true},
 		{"kills", func(t *Totals) *int64 { return known(t.Kills) }, false},
+		{"of them, role unknown", func(t *Totals) *int64 { return known(t.UnknownRoleKills) }, false},
 		{"full rate not reached", func(t *Totals) *int64 { return t.NeverFullRate }, true},
 		{"never current again", func(t *Totals) *int64 { return known(t.NeverCurrent) }, true},
 	}},

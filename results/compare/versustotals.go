@@ -21,10 +21,12 @@ type Totals struct {
 	DivergedReplicas  *int64 `json:"diverged_replicas"`
 
 	Kills int64 `json:"kills"`
+	// UnknownRoleKills are those of a node that was neither known as primary nor as backup: their gaps are in neither median.
+	UnknownRoleKills int64 `json:"unknown_role_kills"`
 	// NeverCurrent are restarted nodes that did not catch up; they are in no median.
 	NeverCurrent int64 `json:"never_current"`
-	// NeverFullRate are kills of a primary after which the full rate was not reached before the load ended, and that are therefore in no
-	// median; null if no run tells.
+	// NeverFullRate are kills of a primary after which the full rate was not reached before the load ended, though more than the
+	// second that shows it was left of the load. They are in no median; null if no run tells.
 	NeverFullRate *int64 `json:"never_full_rate"`
 }
 
@@ -42,8 +44,11 @@ func totalsOf(runs []Run) *Totals {
 			if k.DownMs != nil && k.CaughtUpMs == nil {
 				t.NeverCurrent++
 			}
+			if !roleKnown(k) {
+				t.UnknownRoleKills++
+			}
 		}
-		if n, told := neverFullRate(s.Kills); told {
+		if n, told := neverFullRate(s); told {
 			addTo(&t.NeverFullRate, n)
 		}
 		for _, found := range []struct {
@@ -71,18 +76,22 @@ func (t *Totals) countEnd(code int) {
 	}
 }
 
-// neverFullRate counts kills of a primary after which the full rate did not come back; false if the run is of a build that does not tell.
-func neverFullRate(kills []results.KillSummary) (n int64, told bool) {
-	for _, k := range kills {
+// neverFullRate counts kills of a primary after which the full rate did not come back, though enough of the load was left to show it; false if the
+// run is of a build that does not tell.
+func neverFullRate(s results.Summary) (n int64, told bool) {
+	for _, k := range s.Kills {
+		tooLate := s.LoadStopMs != nil && k.AtMs+fullRateWindowMs > *s.LoadStopMs
 		switch {
 		case k.Recovery == nil:
 			return 0, false
-		case k.Role == results.RolePrimary && k.Recovery.Outside.FullRate == nil:
+		case killedPrimary(k) && k.Recovery.Outside.FullRate == nil && !tooLate:
 			n++
 		}
 	}
 	return n, true
 }
+
+const fullRateWindowMs = float64(results.FullRateWindow) / 1e6
 
 func addTo(sum **int64, n int64) {
 	if *sum == nil {
