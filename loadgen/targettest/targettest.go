@@ -32,6 +32,10 @@ type System struct {
 	// Deduplicates: a repeated request gets the offset of the first, though the target knows no sessions. Those have it anyway.
 	Deduplicates bool
 
+	// SpeaksFirst: a server begins each connection, and a try sends nothing before that. One that waits for it in vain has appended nothing;
+	// elsewhere the request has left, and its outcome is unknown.
+	SpeaksFirst bool
+
 	// Evict, if given, makes the target forget all producers.
 	Evict func()
 

@@ -165,6 +165,7 @@ func TestConformance(t *testing.T) {
 				return targettest.System{
 					Target:       target,
 					Deduplicates: true,
+					SpeaksFirst:  true,
 					Freeze:       func(address int) { targettest.Stop(t, s.lives[address].Process) },
 					Refuse: func(address int) {
 						t.Cleanup(func() { s.start(address) })
