@@ -18,6 +18,7 @@ const (
 	fileHeadBytes   = 64
 	indexMagic      = 0x31584a52 // "RJX1", little-endian
 	tableMagic      = 0x31544a52 // "RJT1"
+	fileVersion     = 1          // of both
 	indexEntryBytes = 24
 )
 
@@ -31,28 +32,34 @@ func dumpIndex(path string, title titler, say sayer) error {
 	le := binary.LittleEndian
 	sum := xxh3.New()
 	_, _ = sum.Write(withoutSum(head)) // a hash never fails
-	if _, err := io.Copy(sum, file); err != nil {
+	n, err := io.Copy(sum, file)
+	if err != nil {
 		return err
 	}
-	title("cluster %016x  group %d  %d ops from op %d  parent %016x  frames end at byte %d  next offset %d  %s", le.Uint64(head[16:]), le.Uint32(head[24:]), le.Uint32(head[28:]),
-		le.Uint64(head[32:]), le.Uint64(head[40:]), le.Uint64(head[48:]), le.Uint64(head[56:]), intactText(sum.Sum64() == le.Uint64(head[8:])))
+	first, count := le.Uint64(head[32:]), uint64(le.Uint32(head[28:]))
+	title("cluster %016x  group %d  %d ops from op %d  parent %016x  frames end at byte %d  next offset %d  %s", le.Uint64(head[16:]), le.Uint32(head[24:]), count,
+		first, le.Uint64(head[40:]), le.Uint64(head[48:]), le.Uint64(head[56:]), intactText(n, int64(count)*indexEntryBytes, sum.Sum64() == le.Uint64(head[8:])))
 	if _, err := file.Seek(fileHeadBytes, io.SeekStart); err != nil {
 		return err
 	}
-	in := bufio.NewReader(file)
-	for op := le.Uint64(head[32:]); ; op++ {
+	return dumpEntries(bufio.NewReader(file), first, count, say)
+}
+
+// dumpEntries prints the ops that an index tells of, and which of them it does not hold.
+func dumpEntries(in io.Reader, first, count uint64, say sayer) error {
+	le := binary.LittleEndian
+	for i := range count {
 		var e [indexEntryBytes]byte
-		if _, err := io.ReadFull(in, e[:]); err == io.EOF {
-			return nil
-		} else if errors.Is(err, io.ErrUnexpectedEOF) {
-			return say("the file ends inside the entry of op %d", op)
+		if _, err := io.ReadFull(in, e[:]); err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+			return say("the file ends here: the entries of ops %d to %d are missing", first+i, first+count-1)
 		} else if err != nil {
 			return err
 		}
-		if err := say("op %d  byte %d  offset %d  sum %016x", op, le.Uint64(e[:]), le.Uint64(e[8:]), le.Uint64(e[16:])); err != nil {
+		if err := say("op %d  byte %d  offset %d  sum %016x", first+i, le.Uint64(e[:]), le.Uint64(e[8:]), le.Uint64(e[16:])); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // dumpTable prints what a checkpoint of the client table is of.
@@ -70,7 +77,7 @@ func dumpTable(path string, say sayer) error {
 	}
 	whole := le.AppendUint64(withoutSum(head), body.Sum64())
 	return say("client table as of op %d, sum %016x, next offset %d  cluster %016x  group %d  %d bytes of sessions  %s", le.Uint64(head[32:]), le.Uint64(head[40:]),
-		le.Uint64(head[48:]), le.Uint64(head[16:]), le.Uint32(head[24:]), n, intactText(xxh3.Hash(whole) == le.Uint64(head[8:]) && n == int64(le.Uint32(head[28:]))))
+		le.Uint64(head[48:]), le.Uint64(head[16:]), le.Uint32(head[24:]), n, intactText(n, int64(le.Uint32(head[28:])), xxh3.Hash(whole) == le.Uint64(head[8:])))
 }
 
 func openHead(path string, magic uint32) (file io.ReadSeekCloser, head []byte, err error) {
@@ -79,14 +86,29 @@ func openHead(path string, magic uint32) (file io.ReadSeekCloser, head []byte, e
 		return nil, nil, err
 	}
 	head = make([]byte, fileHeadBytes)
-	if _, err = io.ReadFull(f, head); err == nil && binary.LittleEndian.Uint32(head) != magic {
-		err = fmt.Errorf("it begins with %x, which is not what its name says", head[:4])
+	if _, err = io.ReadFull(f, head); err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("it is shorter than its head of %d bytes", fileHeadBytes)
+	}
+	if err == nil {
+		err = knownHead(head, magic)
 	}
 	if err != nil {
 		_ = f.Close() // opened for reading only
 		return nil, nil, err
 	}
 	return f, head, nil
+}
+
+// knownHead refuses what this build would read wrongly.
+func knownHead(head []byte, magic uint32) error {
+	le := binary.LittleEndian
+	if le.Uint32(head) != magic {
+		return fmt.Errorf("it begins with %x, which is not what its name says", head[:4])
+	}
+	if version := le.Uint32(head[4:]); version != fileVersion {
+		return fmt.Errorf("it is of version %d, and this build knows version %d: a later build wrote it, or it is damaged", version, fileVersion)
+	}
+	return nil
 }
 
 // withoutSum is a head as its checksum takes it.
@@ -96,9 +118,15 @@ func withoutSum(head []byte) []byte {
 	return head
 }
 
-func intactText(intact bool) string {
-	if intact {
-		return "intact"
+// intactText says whether a file holds as many bytes behind its head as that tells, and those that it is the checksum of.
+func intactText(bytes, told int64, sumRight bool) string {
+	switch {
+	case bytes < told:
+		return fmt.Sprintf("DAMAGED: of %d bytes behind its head the last %d are missing", told, told-bytes)
+	case bytes > told:
+		return fmt.Sprintf("DAMAGED: %d bytes stand behind its end", bytes-told)
+	case !sumRight:
+		return "DAMAGED: its checksum does not match"
 	}
-	return "DAMAGED: its checksum does not match"
+	return "intact"
 }
