@@ -172,14 +172,14 @@ func (g *group) flush(ctx context.Context) {
 		g.jobs.putBack(jobs[done:])
 		switch {
 		case err == nil:
-			g.tellFull(&g.full.writing, false)
+			g.tellFull(&g.full.writing, nil)
 			select {
 			case <-each.C: // who always finds work must see to the mark too
 				g.noteMark()
 			default:
 			}
 		case isDiskFull(err):
-			g.tellFull(&g.full.writing, true)
+			g.tellFull(&g.full.writing, err)
 			if !sleep(ctx, diskFullRetry) {
 				return
 			}
@@ -219,12 +219,15 @@ func (g *group) keepPrepared(ctx context.Context) {
 	var written vsr.ID // at the last look
 	for {
 		err := g.disk.Log().Prepare()
-		full := err != nil && isDiskFull(err)
+		full := isDiskFull(err)
 		if err != nil && !full && !errors.Is(err, journal.ErrClosed) {
 			g.node.fence(g, err)
 			return
 		}
-		g.tellFull(&g.full.preparing, full)
+		if !full {
+			err = nil
+		}
+		g.tellFull(&g.full.preparing, err)
 		retry := again.C
 		if !full {
 			retry = nil
@@ -266,14 +269,17 @@ type fullness struct {
 	writing, preparing, told bool
 }
 
-// tellFull notes one's finding and posts a change of both together. The loop never comes here.
-func (g *group) tellFull(finding *bool, full bool) {
+// tellFull notes one's finding, why there is no room or nil, and posts a change of both together. The loop never comes here.
+func (g *group) tellFull(finding *bool, why error) {
 	f := &g.full
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	*finding = full
+	*finding = why != nil
 	if now := f.writing || f.preparing; now != f.told {
 		f.told = now
+		if now { // the disk may have room, and the process no descriptor
+			g.node.log.Warn("no room for what is to be written; nothing new is taken until there is some", "topic", g.topic.Name, "partition", g.index, "why", why)
+		}
 		g.postInput(vsr.Input{Kind: vsr.InDiskFull, OK: now})
 	}
 }

@@ -91,12 +91,18 @@ func newNode(o Options) (*node, error) {
 	if err := o.Config.CheckExposure(o.ID, len(o.Secret) > 0, o.Token != ""); err != nil {
 		return nil, err
 	}
+	allowed, err := openFilesAllowed()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Config.checkOpenFiles(allowed); err != nil {
+		return nil, err
+	}
 	n := &node{config: o.Config, id: o.ID, token: o.Token, log: o.Logger.With("node", o.ID), opened: make(chan struct{}), started: time.Now(),
 		formats: newFormatting(len(o.Config.Nodes)), greeted: map[int]vsr.Incarnation{}, linked: make([]bool, len(o.Config.Nodes))}
 	n.stopping, n.stop = context.WithCancelCause(context.Background())
 	n.turns = newDiskTurns(flushesAtOnce(&o.Config.Limits), turnPatience, n.log)
 	n.metrics = newMetrics(n)
-	var err error
 	if n.dir, err = openDirectory(o.Dir, &n.config, n.id); err != nil {
 		return nil, err
 	}

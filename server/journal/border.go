@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"fmt"
-
 	"rejoin/server/vsr"
 )
 
@@ -45,8 +43,8 @@ func (l *Log) Divide(op uint64) error {
 	}
 	name := l.segmentName(op)
 	f, err := l.fs.Create(name)
-	if isFull(err) {
-		return fmt.Errorf("divide the hole at op %d: %w", op, ErrDiskFull)
+	if isShort(err) {
+		return noRoom("create", name, err)
 	}
 	if err != nil {
 		return l.fail(fault(name, "create", err))

@@ -37,5 +37,5 @@
 //
 // Any error of a write, sync, close, rename or truncate is a *FaultError: the caller fences itself,
 // and every later call of the write side returns the same error. The one exception is ErrDiskFull,
-// which says that nothing was changed.
+// which says that nothing was changed: there was no room, or no descriptor for one more file.
 package journal

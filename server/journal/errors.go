@@ -8,7 +8,7 @@ import (
 
 // Sentinels; errors returned wrap one of them where they apply.
 var (
-	ErrDiskFull   = errors.New("disk is full")                              // nothing was changed; may be tried again
+	ErrDiskFull   = errors.New("no room")                                   // nothing was changed; may be tried again
 	ErrNotHeld    = errors.New("op is above the end of the log")            // not here (yet)
 	ErrTrimmed    = errors.New("op is below the start of the log")          // retention has removed it
 	ErrDamaged    = errors.New("damaged")                                   // a hole: known to have been here, not readable
@@ -76,6 +76,17 @@ func isDamage(err error) bool {
 
 // isFull tells an error that says only that there is no room.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// isShort tells an error of making a file that says only that there was no room, no descriptor or no memory for it. The next
+// try may find some.
+func isShort(err error) bool {
+	return isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
+
+// noRoom makes an ErrDiskFull of an error that says no more than that.
+func noRoom(verb, name string, err error) error {
+	return fmt.Errorf("%s %s: %w: %w", verb, name, ErrDiskFull, err)
+}
 
 func fault(file, verb string, err error) error {
 	if err == nil {

@@ -87,3 +87,39 @@ func TestFullDiskWhileASegmentIsWidened(t *testing.T) {
 	x.crash()
 	x.wantHeld(1, 2)
 }
+
+// Too few descriptors, or too little memory, for a file that is to be made are as a full disk is: the next try finds some.
+func TestNoDescriptorForANewFile(t *testing.T) {
+	for _, answer := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		for _, name := range []string{".idx.tmp", ".tab.tmp", "next.seg"} {
+			x := newFixture(t)
+			x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbCreate, Name: name, Err: answer, Sticky: true})
+			var short error
+			for _, f := range x.make(20, 2000) {
+				if err := x.log.Append([]journal.Frame{f}); err != nil {
+					short = err
+					x.fs.Heal()
+					x.must(x.log.Append([]journal.Frame{f}))
+				}
+				x.frames = append(x.frames, f)
+				x.sync()
+			}
+			table := journal.Table{ID: x.frames[2].Header.ID()}
+			if err := x.log.SaveTable(table); err != nil {
+				short = err
+			}
+			if name != ".idx.tmp" && (!errors.Is(short, journal.ErrDiskFull) || !errors.Is(short, answer)) {
+				t.Errorf("%v for %s: %v", answer, name, short)
+			}
+			x.fs.Heal()
+			x.must(x.log.SaveTable(table))
+			x.sync()
+			x.crash()
+			x.wantEnd(20, 20)
+			x.wantHeld(1, 20)
+			if x.rec.Table() == nil {
+				t.Errorf("%v for %s: no checkpoint", answer, name)
+			}
+		}
+	}
+}

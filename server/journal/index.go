@@ -158,11 +158,11 @@ func (l *Log) writeFile(name string, bufs ...[]byte) error {
 	if err == nil {
 		err = fault(name, "rename", l.fs.Rename(tmp, name))
 	}
-	if isFull(err) {
+	if isShort(err) {
 		if err := removeIfThere(l.fs, tmp); err != nil {
 			return err
 		}
-		return fmt.Errorf("write %s: %w", name, ErrDiskFull)
+		return noRoom("write", name, err)
 	}
 	if err != nil {
 		return err

@@ -144,6 +144,9 @@ func (l *Log) SyncMark() error {
 	return l.fail(l.indexSealed())
 }
 
+// HasSealed tells whether SyncMark has indexes to write. It is for the write side.
+func (l *Log) HasSealed() bool { return len(l.sealed) > 0 }
+
 // Fence adds "fenced" to the mark, as well as the disk still allows: the next Open drops what is
 // above the mark. Every later call of the write side fails with reason.
 func (l *Log) Fence(reason error) {

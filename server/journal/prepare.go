@@ -136,7 +136,7 @@ func (l *Log) widen(p *preparedFile, size int64) error {
 		err = fault(p.name, "sync", p.file.Sync())
 	}
 	if isFull(err) {
-		return fmt.Errorf("prepare %s: %w", p.name, ErrDiskFull)
+		return noRoom("prepare", p.name, err)
 	}
 	if err == nil {
 		p.filled = size
@@ -174,8 +174,8 @@ func (l *Log) fillStep(bytes int64) error {
 		name := l.freeNextName()
 		f, err := l.fs.Create(name)
 		if err != nil {
-			if isFull(err) {
-				return fmt.Errorf("create %s: %w", name, ErrDiskFull)
+			if isShort(err) {
+				return noRoom("create", name, err)
 			}
 			return fault(name, "create", err)
 		}
@@ -192,7 +192,7 @@ func (l *Log) fillStep(bytes int64) error {
 		if err := l.giveUpPreparing(); err != nil {
 			return err
 		}
-		return fmt.Errorf("prepare %s: %w", p.name, ErrDiskFull)
+		return noRoom("prepare", p.name, err)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,14 @@ import (
 // without a user: a reader that walks the log needs one, a few may walk at the same time.
 const loadedSegmentsMax = 8
 
+// OpenFilesMax is how many files a log has open at most, beside those that readers pin and those that were sealed since
+// SyncMark: of each kind of state one, the sealed segments that are kept loaded, the last one, those that are made ahead of use, a small file
+// that is being made, and a directory that is synced.
+func OpenFilesMax(segmentsReady int) int {
+	const state, last, preparing, small, directory = 3, 1, 1, 1, 1
+	return state + loadedSegmentsMax + last + max(segmentsReady, 1) + preparing + small + directory
+}
+
 // segment is one file of the log. All fields are guarded by Log.mu, except that the write side, which
 // alone changes them (but for the loading of sealed ones), may read them without.
 type segment struct {

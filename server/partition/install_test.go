@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"rejoin/server/journal/faultfs"
@@ -114,4 +115,36 @@ func stagedRig(t *testing.T) (f *fullRig, old, chain vsr.Header) {
 		t.Fatal(len(left), err)
 	}
 	return f, old, f.last
+}
+
+// TestALongChainIsIndexedAsItGrows: a segment without an index stays open, and a chain may have more of them than a process may have
+// files open.
+func TestALongChainIsIndexedAsItGrows(t *testing.T) {
+	f := newFullRig(t, 0)
+	indexes := 0
+	for range 8 { // two to a segment
+		if left, err := f.perform([]Job{f.job(JobStage)}); err != nil || len(left) > 0 {
+			t.Fatal(len(left), err)
+		}
+		names, err := f.fs.List(f.disk.stagingDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		segments := 0
+		indexes = 0
+		for _, name := range names {
+			if strings.HasSuffix(name, ".idx") {
+				indexes++
+			} else if strings.HasSuffix(name, ".seg") && !strings.HasPrefix(name, "next") {
+				segments++
+			}
+		}
+		if indexes != segments-1 {
+			t.Fatalf("%d segments, the last one is open, and %d indexes", segments, indexes)
+		}
+	}
+	if indexes < 3 {
+		t.Errorf("%d indexes of a chain of eight batches, two to a segment", indexes)
+	}
+	f.close()
 }

@@ -46,6 +46,11 @@ func (d *Disk) stage(jobs []Job, post func(vsr.Input)) (int, error) {
 	if _, err := d.staging.Sync(); err != nil {
 		return 0, fmt.Errorf("sync the staged chain up to op %d: %w", last.Op, err)
 	}
+	if d.staging.HasSealed() { // not all at the switch: a segment without an index stays open, and a chain may have thousands
+		if err := d.staging.SyncMark(); err != nil {
+			return 0, fmt.Errorf("index the staged chain up to op %d: %w", last.Op, err)
+		}
+	}
 	post(vsr.Input{Kind: vsr.InStaged, ID: last})
 	return len(frames), nil
 }
