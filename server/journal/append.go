@@ -10,8 +10,8 @@ import (
 
 // Append writes frames at the end of the log, one Writev for each segment touched, without a sync.
 // Their ops must go on at Written().Op+1 and chain by parent; anything else is a programmer's error
-// and panics. The slices go to the file system as they are and are not kept. After ErrDiskFull
-// nothing was appended.
+// and panics. The slices go to the file system as they are and are not kept. After ErrDiskFull there was
+// no room for those above Written; the others are appended.
 func (l *Log) Append(frames []Frame) error {
 	if err := l.failed(); err != nil {
 		return err
@@ -26,18 +26,16 @@ func (l *Log) Append(frames []Frame) error {
 	for done := 0; done < len(frames); {
 		n := l.fitting(frames[done:])
 		if n == 0 {
-			err := l.roll()
-			if err != nil && done == 0 && isFull(err) {
-				return fmt.Errorf("append op %d: %w", frames[0].Header.Op, ErrDiskFull)
-			}
-			if err != nil {
+			if err := l.roll(); isFull(err) {
+				return noRoom("append to", l.segmentName(frames[done].Header.Op), err)
+			} else if err != nil {
 				return l.fail(err)
 			}
 			continue
 		}
 		err := l.write(frames[done : done+n])
-		if err != nil && done == 0 && isFull(err) {
-			return fmt.Errorf("append op %d: %w", frames[0].Header.Op, ErrDiskFull)
+		if isFull(err) {
+			return noRoom("append to", l.segmentName(l.lastSegment().first), err)
 		}
 		if err != nil {
 			return l.fail(fault(l.segmentName(l.lastSegment().first), "write", err))

@@ -88,6 +88,41 @@ func TestFullDiskWhileASegmentIsWidened(t *testing.T) {
 	x.wantHeld(1, 2)
 }
 
+// A roll in the middle of a group may find no room for its name alone. What was appended before it stays, and the rest can
+// be tried again.
+func TestFullDiskAtARollInTheMiddleOfAGroup(t *testing.T) {
+	for name, fault := range map[string]faultfs.Fault{
+		"the name":  {Verb: faultfs.VerbRename, Name: "next-1.seg", Err: syscall.EDQUOT},
+		"the bytes": {Verb: faultfs.VerbWrite, Name: "008.seg", Err: syscall.ENOSPC, ShortBytes: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newFixture(t)
+			group := x.make(20, 2000) // three segments
+			x.fs.Inject(fault)
+			if err := x.log.Append(group); !errors.Is(err, journal.ErrDiskFull) || !errors.Is(err, fault.Err) {
+				t.Fatal(err)
+			}
+			x.frames = group
+			written := x.log.Written()
+			if n := written.Op; n == 0 || n >= 20 || written != group[n-1].Header.ID() {
+				t.Fatalf("op %d is the last one that is written, of 20 in three segments", n)
+			}
+			x.sync()
+			crashed := *x
+			crashed.fs = x.fs.Clone()
+			crashed.opts.FS = crashed.fs
+			crashed.crash()
+			crashed.wantEnd(written.Op, written.Op)
+			crashed.wantHeld(1, written.Op)
+			x.must(x.log.Append(group[written.Op:]))
+			x.sync()
+			x.crash()
+			x.wantEnd(20, 20)
+			x.wantHeld(1, 20)
+		})
+	}
+}
+
 // Too few descriptors, or too little memory, for a file that is to be made are as a full disk is: the next try finds some.
 func TestNoDescriptorForANewFile(t *testing.T) {
 	for _, answer := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {

@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rejoin/server/journal"
@@ -135,6 +136,34 @@ func TestViewIsNotSavedAcrossAnInstall(t *testing.T) {
 		t.Errorf("after a restart view %d and op %d, want 6 and %d", rec.State.View, rec.Held.Op, f.last.Op)
 	}
 	f.close()
+}
+
+// TestFullDiskInTheMiddleOfAGroup: what found room is durable and told, and the rest is tried again.
+func TestFullDiskInTheMiddleOfAGroup(t *testing.T) {
+	for _, kind := range []JobKind{JobAppend, JobStage} {
+		f := newFullRig(t, 0)
+		if kind == JobStage { // begun already
+			if left, err := f.perform([]Job{f.job(kind)}); err != nil || len(left) > 0 {
+				t.Fatal(len(left), err)
+			}
+		}
+		before := f.last.Op
+		jobs := []Job{f.job(kind), f.job(kind), f.job(kind), f.job(kind), f.job(kind), f.job(kind)} // two to a segment
+		f.fs.Inject(faultfs.Fault{Verb: faultfs.VerbRename, Name: "next-1.seg", Err: syscall.EDQUOT, Sticky: true})
+		left := f.expectFull(jobs)
+		told := f.posted[len(f.posted)-1]
+		if n := len(jobs) - len(left); n == 0 || len(left) == 0 || told.ID.Op != before+uint64(n) {
+			t.Fatalf("job kind %d: %d of %d are left, and op %d was told last, as input kind %d", kind, len(left), len(jobs), told.ID.Op, told.Kind)
+		}
+		f.fs.Heal()
+		if left, err := f.perform(left); err != nil || len(left) > 0 {
+			t.Fatalf("job kind %d: %d jobs are left with room: %v", kind, len(left), err)
+		}
+		if told := f.posted[len(f.posted)-1]; told.ID != f.last.ID() {
+			t.Fatalf("job kind %d: op %d was told last, of %d", kind, told.ID.Op, f.last.Op)
+		}
+		f.close()
+	}
 }
 
 // used is the size of all files.

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -79,9 +80,9 @@ func (d *Disk) group(jobs []Job) []journal.Frame {
 func (d *Disk) appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (int, error) {
 	defer func() { clear(d.frames) }() // lent for the call only
 	frames := d.group(jobs)
-	n := len(frames)
-	if err := log.Append(frames); err != nil {
-		return 0, fmt.Errorf("append ops %d to %d: %w", frames[0].Header.Op, frames[n-1].Header.Op, err)
+	n, err := appendSome(log, frames)
+	if err != nil {
+		return 0, fmt.Errorf("append ops %d to %d: %w", frames[0].Header.Op, frames[len(frames)-1].Header.Op, err)
 	}
 	post(vsr.Input{Kind: vsr.InWritten, ID: frames[n-1].Header.ID()})
 	log.NoteCommit(jobs[n-1].Commit)
@@ -91,6 +92,19 @@ func (d *Disk) appendGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (
 	}
 	post(vsr.Input{Kind: vsr.InDurable, ID: id})
 	return n, nil
+}
+
+// appendSome appends the first of frames, as many as there is room for and one at least, and returns how many. The rest
+// is to be tried again.
+func appendSome(log *journal.Log, frames []journal.Frame) (int, error) {
+	err := log.Append(frames)
+	if err == nil {
+		return len(frames), nil
+	}
+	if n := int(log.Written().Op + 1 - frames[0].Header.Op); n > 0 && errors.Is(err, journal.ErrDiskFull) {
+		return n, nil
+	}
+	return 0, err
 }
 
 // fillGroup closes holes with the frames at the front of jobs, which become durable with one sync for each segment. A frame that

@@ -34,15 +34,17 @@ func (d *Disk) stage(jobs []Job, post func(vsr.Input)) (int, error) {
 		}
 		frames = append(frames, journal.Frame{Header: jobs[i].Frame.Header, Bytes: jobs[i].Frame.Frame()})
 	}
-	first, last := &frames[0].Header, frames[len(frames)-1].Header.ID()
+	first := &frames[0].Header
 	if d.staging == nil {
 		if err := d.beginStaging(first); err != nil {
 			return 0, err
 		}
 	}
-	if err := d.staging.Append(frames); err != nil {
-		return 0, fmt.Errorf("stage ops %d to %d: %w", first.Op, last.Op, err)
+	n, err := appendSome(d.staging, frames)
+	if err != nil {
+		return 0, fmt.Errorf("stage ops %d to %d: %w", first.Op, frames[len(frames)-1].Header.Op, err)
 	}
+	last := frames[n-1].Header.ID()
 	if _, err := d.staging.Sync(); err != nil {
 		return 0, fmt.Errorf("sync the staged chain up to op %d: %w", last.Op, err)
 	}
@@ -52,7 +54,7 @@ func (d *Disk) stage(jobs []Job, post func(vsr.Input)) (int, error) {
 		}
 	}
 	post(vsr.Input{Kind: vsr.InStaged, ID: last})
-	return len(frames), nil
+	return n, nil
 }
 
 func (d *Disk) beginStaging(first *vsr.Header) error {
