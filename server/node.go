@@ -243,20 +243,9 @@ func (n *node) endOn(err error) {
 	}
 }
 
-// What to do about a fence. Where histories differ, whichever node comes to see it first stops, and that may be the one that is right.
-const (
-	adviceDisk      = "mend or replace the disk and start it again, it will fetch what it lacks"
-	adviceHistories = "most likely the data directory of an earlier cluster of this name is in use at some node. Do not empty this node's directory, it may be " +
-		"the right one: find the stranger first. bench dump of a node's topics/%s/%d/*.seg prints the sum of each op; the node whose op has another sum " +
-		"than those of the others is the stranger. Stop it and start it with an empty directory, then start this one again"
-)
-
 // fence stops the node for good: it takes part in nothing any more and its process ends.
 func (n *node) fence(g *group, why error) {
-	advice := adviceDisk
-	if differ := (*historyError)(nil); errors.As(why, &differ) {
-		advice = fmt.Sprintf(adviceHistories, g.topic.Name, g.index)
-	}
+	advice := g.adviceOn(why)
 	n.log.Error("fenced: a promise cannot be kept", "topic", g.topic.Name, "partition", g.index, "why", why)
 	n.recorder.Emit(wire.Event{Kind: wire.EventFenced, Topic: g.topic.Name, Partition: g.index, Detail: why.Error()})
 	n.stop(fmt.Errorf("%w: topic %s, partition %d: %w; %s", ErrFenced, g.topic.Name, g.index, why, advice))
