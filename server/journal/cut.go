@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"rejoin/server/vsr"
@@ -168,9 +169,7 @@ func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
 	l.evictLocked() // takes the one that is open again off its list
 	l.unsynced = l.keepListed(l.unsynced)
 	l.sealed = l.keepListed(l.sealed)
-	if n := len(l.sealed); n > 0 && l.sealed[n-1] == last {
-		l.sealed = l.sealed[:n-1]
-	}
+	l.sealed = slices.DeleteFunc(l.sealed, func(s *segment) bool { return s == last }) // wherever: holes that were closed seal, too
 	return dropped, nil
 }
 

@@ -377,3 +377,20 @@ func TestCrashAfterACutBehindAHoleWithoutAPlace(t *testing.T) {
 	x.wantEnd(24, 24)
 	x.wantHeld(1, 24)
 }
+
+// No index is written of the last segment, though it was sealed before a cut, and another one was after it.
+func TestNoIndexOfASegmentThatIsOpenAgain(t *testing.T) {
+	x := segmented(t)
+	x.fs.Delete(dir + "/00000000000000000008.seg")
+	x.fs.Delete(dir + "/00000000000000000008.idx")
+	x.crash()
+	x.append(5, 2000) // seals the segment of op 36
+	_, err := x.log.Sync()
+	x.must(err)
+	x.fill(8, 9, 10, 11, 12, 13, 14)
+	x.must(x.log.Cut(41))
+	x.must(x.log.SyncMark())
+	if _, err := x.fs.ReadFile(dir + "/00000000000000000036.idx"); err == nil {
+		t.Error("the last segment has an index")
+	}
+}
