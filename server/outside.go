@@ -58,9 +58,8 @@ func (g *group) SendStored(m *vsr.Message) {
 // damaged tells the replica of damage that a reader met. The caller is that reader, never the turn: it waits while
 // the inbox is full.
 func (g *group) damaged(err error) {
-	var d *journal.DamageError
-	if errors.As(err, &d) {
-		g.postInput(vsr.Input{Kind: vsr.InDamaged, ID: vsr.ID{Op: d.Op}})
+	if in, ok := partition.Damaged(err); ok {
+		g.postInput(in)
 	}
 }
 

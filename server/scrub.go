@@ -45,11 +45,12 @@ func (g *group) scrub(ctx context.Context) {
 }
 
 // scrubSome reads from op on until budget bytes are spent, and returns the op to go on with. What is trimmed by
-// now, or known to be damaged, is passed over. An op costs a header at least: to find that it is gone is work, too.
+// now is passed over, and so is what is known to be damaged, but for one op of it: the replica is told of the whole. An
+// op costs a header at least: to find that it is gone is work, too.
 func (g *group) scrubSome(ctx context.Context, op uint64, budget int64) uint64 {
 	for budget > 0 && ctx.Err() == nil {
 		log := g.disk.Log()
-		op = log.Sound(op)
+		op = max(op, log.Start())
 		if op > g.readable.Load() || op > log.Written().Op {
 			break
 		}
@@ -58,7 +59,7 @@ func (g *group) scrubSome(ctx context.Context, op uint64, budget int64) uint64 {
 			break
 		}
 		budget -= int64(max(n, wire.HeaderBytes))
-		op++
+		op = log.Sound(op + 1)
 	}
 	return op
 }

@@ -11,6 +11,7 @@ import (
 
 	"rejoin/server/journal"
 	"rejoin/server/partition"
+	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
 
@@ -65,8 +66,8 @@ func TestLostSegmentIsMendedAtOnce(t *testing.T) {
 	c.expectEqual("orders", 0, 600)
 }
 
-// TestScrubOfALostSegment: what it meets it tells one after another, at a pace, and it does not come to what is known
-// to be damaged again.
+// TestScrubOfALostSegment: what it meets it tells one after another, at a pace, and what is known to be damaged
+// it tells of as a whole from then on, once in a round.
 func TestScrubOfALostSegment(t *testing.T) {
 	c := newCluster(t, 1, TopicConfig{Name: "orders", Partitions: 1})
 	c.config.Limits.SegmentBytes = 1 << 20
@@ -92,7 +93,8 @@ func TestScrubOfALostSegment(t *testing.T) {
 	}()
 	g := newGroup(&node{config: c.config, pool: pool}, 0, TopicConfig{}, 0)
 	var told []uint64
-	g.inbox = newInbox(func(it *item) { told = append(told, it.in.ID.Op) })
+	var last vsr.Input
+	g.inbox = newInbox(func(it *item) { told, last = append(told, it.in.ID.Op), it.in })
 	g.inbox.begin()
 	g.disk = disk
 	g.readable.Store(rec.Held.Op)
@@ -120,7 +122,7 @@ func TestScrubOfALostSegment(t *testing.T) {
 		}
 	}
 	known := len(told)
-	if op := g.scrubSome(context.Background(), 0, wire.HeaderBytes); op != uint64(known)+2 || len(told) != known {
-		t.Errorf("the next round begins at op %d and tells of %d ops more", op-1, len(told)-known)
+	if op := g.scrubSome(context.Background(), 0, wire.HeaderBytes); op != uint64(known)+1 || len(told) != known+1 || last.Hole != (vsr.OpRange{From: 1, To: uint64(known)}) {
+		t.Errorf("the next round goes on at op %d, after %d inputs, the last %+v: want all known ops told of as one", op, len(told)-known, last)
 	}
 }

@@ -36,6 +36,7 @@ type DamageError struct {
 	File   string
 	Offset int64 // of the frame in the file, -1 when it is not known
 	Op     uint64
+	Hole   OpRange // all that is known as damaged around op
 	Err    error
 }
 

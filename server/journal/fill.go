@@ -12,8 +12,8 @@ import (
 // sync for each segment. An op that is no hole (any more) is left as it is, without an error. The ops of a hole
 // without a place (the segment has no index) must be filled from the lowest up. It returns for each frame, in
 // order, nil or why it does not fit: ErrNoPlace says that a lower one is missing, ErrMismatch that this is not the
-// frame that was here. Fewer than all come with an error, of the first that is left out; after ErrDiskFull that
-// one and those behind it are as they were.
+// frame that was here, a *DamageError that the hole was just found to be larger. Fewer than all come with an error, of
+// the first that is left out; after ErrDiskFull that one and those behind it are as they were.
 func (l *Log) Fill(frames []Frame) (misfits []error, err error) {
 	if err := l.failed(); err != nil {
 		return nil, err
@@ -64,10 +64,15 @@ func (l *Log) fillOne(f *Frame, behind bool) (w fill, misfit, err error) {
 	if misfit := l.mustBeWhole(f); misfit != nil {
 		return w, misfit, nil
 	}
-	l.mu.Lock()
-	s, err := l.pin(l.find(op))
-	l.mu.Unlock()
-	if err != nil {
+	s, err := l.pinToFill(op)
+	switch {
+	case errors.Is(err, ErrDamaged):
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return w, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Hole: l.holeAround(op), Err: err}, nil
+	case errors.Is(err, ErrDiskFull):
+		return w, nil, err
+	case err != nil:
 		return w, nil, l.fail(fault(l.dir, "read", err))
 	}
 	if misfit = l.checkFill(s, f); misfit != nil {

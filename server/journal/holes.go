@@ -37,6 +37,11 @@ func (l *Log) inHole(op uint64) bool {
 	return i < len(l.holes) && l.holes[i].First <= op
 }
 
+// holeAround returns the hole of op, which lies in one. Callers hold mu.
+func (l *Log) holeAround(op uint64) OpRange {
+	return l.holes[sort.Search(len(l.holes), func(i int) bool { return l.holes[i].Last >= op })]
+}
+
 // nextHole returns the first damaged op at or above op, or one above the end. Callers hold mu.
 func (l *Log) nextHole(op uint64) uint64 {
 	i := sort.Search(len(l.holes), func(i int) bool { return l.holes[i].Last >= op })

@@ -50,6 +50,7 @@ type Log struct {
 	top      uint64     // max(written.Op, what the mark tells was here)
 	holes    []OpRange  // damaged ops at or below written, rising, apart
 	loaded   []*segment // sealed segments with an index whose file is open, any order, each once
+	scanned  []*segment // loaded without their index, which is bad: it is written anew with the next SyncMark
 	cuts     uint64     // counts cuts, so that a reader can tell that one ran meanwhile
 	clock    uint64
 	closed   bool

@@ -127,7 +127,7 @@ func (l *Log) saveMarkFile() error {
 	return l.markFile.Save(l.markBuf[:])
 }
 
-// SyncMark makes the mark durable and writes the index of segments sealed since. The owner calls it
+// SyncMark makes the mark durable and writes the index of segments sealed since, or whose index was found to be bad. The owner calls it
 // once a second.
 func (l *Log) SyncMark() error {
 	if err := l.failed(); err != nil {
@@ -141,6 +141,7 @@ func (l *Log) SyncMark() error {
 	if err := l.fail(l.markFile.Sync()); err != nil {
 		return err
 	}
+	l.sealScanned()
 	return l.fail(l.indexSealed())
 }
 

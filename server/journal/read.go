@@ -24,41 +24,62 @@ type place struct {
 func (l *Log) locate(op uint64) (place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.checkRange(op); err != nil {
-		return place{}, err
-	}
-	if l.inHole(op) {
-		return place{}, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Err: errors.New("met before and not mended yet")}
-	}
-	cuts := l.cuts
-	s, err := l.pin(l.find(op))
-	if err != nil {
-		return place{}, err
-	}
-	if l.cuts != cuts { // pin let go of the lock: op may be gone, or back in another segment
-		l.unpin(s)
-		return place{}, fmt.Errorf("op %d: %w: a cut went on meanwhile", op, ErrNotHeld)
-	}
-	i := int(op - s.first)
-	return place{seg: s, file: s.file, at: s.entries[i].at, end: s.entryEnd(i), sum: s.entries[i].sum, cuts: l.cuts}, nil
+	return l.locateLocked(op)
 }
 
-// damaged makes op a hole, unless a cut has changed the log since p was found, or the cause is no damage.
+// locateLocked is locate for who holds mu, which is free meanwhile.
+func (l *Log) locateLocked(op uint64) (place, error) {
+	cause := errors.New("met before and not mended yet")
+	for {
+		if err := l.checkRange(op); err != nil {
+			return place{}, err
+		}
+		if l.inHole(op) {
+			return place{}, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Hole: l.holeAround(op), Err: cause}
+		}
+		s, err := l.pin(l.find(op))
+		if err == nil {
+			i := int(op - s.first)
+			return place{seg: s, file: s.file, at: s.entries[i].at, end: s.entryEnd(i), sum: s.entries[i].sum, cuts: l.cuts}, nil
+		}
+		if !looksAgain(err) {
+			return place{}, err
+		}
+		if errors.Is(err, ErrDamaged) {
+			cause = err // perhaps of op
+		}
+	}
+}
+
+// looksAgain tells that the log is another one than before pin, and op is to be looked for again.
+func looksAgain(err error) bool { return errors.Is(err, errMeanwhile) || errors.Is(err, ErrDamaged) }
+
+// damaged makes op a hole, unless the cause is no damage. Where a cut has changed the log since p was found, which tells
+// nothing of op, it is errMeanwhile.
 func (l *Log) damaged(op uint64, p place, cause error) error {
 	if !isDamage(cause) {
 		return fmt.Errorf("read op %d: %w", op, cause)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cuts != p.cuts || l.closed {
-		return fmt.Errorf("op %d: %w: a cut went on meanwhile", op, ErrNotHeld)
+	if l.cuts != p.cuts || l.closed || p.seg.doomed {
+		return errMeanwhile
 	}
 	l.addHole(op, op)
-	return &DamageError{File: l.segmentName(p.seg.first), Offset: p.at, Op: op, Err: cause}
+	return &DamageError{File: l.segmentName(p.seg.first), Offset: p.at, Op: op, Hole: l.holeAround(op), Err: cause}
 }
 
 // Header reads the header of op and checks it. The body is not read.
 func (l *Log) Header(op uint64) (vsr.Header, error) {
+	for {
+		h, err := l.headerOf(op)
+		if !errors.Is(err, errMeanwhile) {
+			return h, err
+		}
+	}
+}
+
+func (l *Log) headerOf(op uint64) (vsr.Header, error) {
 	p, err := l.locate(op)
 	if err != nil {
 		return vsr.Header{}, err
@@ -102,6 +123,15 @@ func (l *Log) Headers(from, to uint64, yield func(*vsr.Header) error) error {
 // ReadFrame reads op into buf, which is replaced when it is too small, and checks header and body.
 // An op that turns out damaged becomes a hole.
 func (l *Log) ReadFrame(op uint64, buf []byte) (vsr.Header, []byte, error) {
+	for {
+		h, frame, err := l.readFrame(op, buf)
+		if !errors.Is(err, errMeanwhile) {
+			return h, frame, err
+		}
+	}
+}
+
+func (l *Log) readFrame(op uint64, buf []byte) (vsr.Header, []byte, error) {
 	p, err := l.locate(op)
 	if err != nil {
 		return vsr.Header{}, nil, err
@@ -142,17 +172,13 @@ type Span struct {
 // Span returns whole frames from op from up to op to, at most maxBytes of them but at least one, all
 // of one segment and none known as damaged.
 func (l *Log) Span(from, to uint64, maxBytes int64) (Span, error) {
-	p, err := l.locate(from)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, err := l.locateLocked(from)
 	if err != nil {
 		return Span{}, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	s := p.seg
-	if l.cuts != p.cuts {
-		l.unpin(s)
-		return Span{}, fmt.Errorf("op %d: %w: a cut went on meanwhile", from, ErrNotHeld)
-	}
 	last := min(to, s.first+s.placed-1, l.nextHole(from)-1)
 	i := int(from - s.first)
 	n := sort.Search(int(last-from)+1, func(n int) bool { return s.entryEnd(i+n)-p.at > maxBytes })
@@ -178,21 +204,33 @@ func (s *Span) Release() {
 func (l *Log) OpOf(offset uint64) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return 0, ErrClosed
+	for {
+		if l.closed {
+			return 0, ErrClosed
+		}
+		if base := l.segments[0].base; offset < base {
+			return 0, fmt.Errorf("message %d: %w: the log begins at message %d", offset, ErrTrimmed, base)
+		}
+		if next := l.lastSegment().nextOffset; offset >= next {
+			return 0, fmt.Errorf("message %d: %w: it ends at message %d", offset, ErrNotHeld, next)
+		}
+		s := l.segments[sort.Search(len(l.segments)-1, func(i int) bool { return l.segments[i+1].base > offset })]
+		if s.gone != nil {
+			return s.opOf(offset), nil
+		}
+		_, err := l.pin(s)
+		if err == nil {
+			defer l.unpin(s)
+			return s.opOf(offset), nil
+		}
+		if !looksAgain(err) {
+			return 0, err
+		}
 	}
-	if base := l.segments[0].base; offset < base {
-		return 0, fmt.Errorf("message %d: %w: the log begins at message %d", offset, ErrTrimmed, base)
-	}
-	if next := l.lastSegment().nextOffset; offset >= next {
-		return 0, fmt.Errorf("message %d: %w: it ends at message %d", offset, ErrNotHeld, next)
-	}
-	i := sort.Search(len(l.segments)-1, func(i int) bool { return l.segments[i+1].base > offset })
-	s, err := l.pin(l.segments[i])
-	if err != nil {
-		return 0, err
-	}
-	defer l.unpin(s)
+}
+
+// opOf is OpOf for a message of s.
+func (s *segment) opOf(offset uint64) uint64 {
 	n := sort.Search(len(s.entries), func(i int) bool { return s.nextBase(i) > offset })
-	return s.first + uint64(n), nil // behind the last entry: the first op of a hole without a place
+	return s.first + uint64(n) // behind the last entry: the first op of a hole without a place
 }

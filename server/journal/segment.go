@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 )
@@ -36,6 +37,7 @@ type segment struct {
 	file     File    // nil while not loaded
 	entries  []entry // one for each placed op; nil while not loaded
 	refs     int     // users of file and entries
+	gone     error   // *DamageError: its file cannot be opened, all its ops are a hole, and Fill opens or makes it anew
 	doomed   bool    // cut away or trimmed: close file with the last user
 	dirty    bool    // holds writes that no sync covers
 	indexed  bool    // an index file describes it whole, and it is sealed: it may be unloaded
@@ -85,26 +87,23 @@ func (l *Log) find(op uint64) *segment {
 
 func (l *Log) lastSegment() *segment { return l.segments[len(l.segments)-1] }
 
-// pin loads s if need be. The lock is held at call and return, and left free while files are read.
+// errMeanwhile says that the log was cut or trimmed while its lock was free: the caller looks again.
+var errMeanwhile = errors.New("a cut or a trim went on meanwhile")
+
+// pin loads s if need be. The lock is held at call and return, and left free while files are read; errMeanwhile
+// is never returned to the write side, which alone cuts and trims. Damage that is met here is a hole when pin
+// returns it: the next call finds what is left.
 func (l *Log) pin(s *segment) (*segment, error) {
 	s.refs++
 	l.clock++
 	s.used = l.clock
-	if s.file != nil {
-		return s, nil
+	err := s.gone
+	if s.file == nil && err == nil {
+		err = l.loadPinned(s)
 	}
-	l.mu.Unlock()
-	f, entries, err := l.load(s)
-	l.mu.Lock()
-	switch {
-	case err != nil:
+	if err != nil {
 		l.unpin(s)
 		return nil, err
-	case s.file != nil: // another reader was faster
-		f.Close()
-	default:
-		s.file, s.entries = f, entries
-		l.loaded = append(l.loaded, s)
 	}
 	return s, nil
 }
@@ -164,30 +163,4 @@ func (l *Log) evictLocked() {
 		l.loaded[oldest].unload()
 		l.loaded = append(l.loaded[:oldest], l.loaded[oldest+1:]...)
 	}
-}
-
-// load opens the file of a sealed segment and reads its index, or the segment where that is bad. Only a
-// *DamageError says that there is something to repair.
-func (l *Log) load(s *segment) (File, []entry, error) {
-	name := l.segmentName(s.first)
-	f, err := l.fs.Open(name)
-	if err != nil {
-		return nil, nil, damageOr("open", &DamageError{File: name, Offset: -1, Op: s.first, Err: err})
-	}
-	if x, err := l.readIndex(s.first); err == nil && x.parent == s.parent && uint64(len(x.entries)) == s.placed {
-		return f, x.entries, nil
-	}
-	sc := l.scanner(f, name)
-	entries := make([]entry, 0, s.placed)
-	st := scanState{op: s.first, parent: s.parent, base: s.base}
-	for uint64(len(entries)) < s.placed {
-		at := st.at
-		h, err := sc.next(&st)
-		if err != nil {
-			f.Close()
-			return nil, nil, damageOr("read", &DamageError{File: name, Offset: at, Op: st.op, Err: fmt.Errorf("the index is unreadable, and so is the segment: %w", err)})
-		}
-		entries = append(entries, entry{at: at, base: h.BaseOffset, sum: h.Sum})
-	}
-	return f, entries, nil
 }

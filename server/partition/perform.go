@@ -115,11 +115,23 @@ func (d *Disk) fillGroup(log *journal.Log, jobs []Job, post func(vsr.Input)) (in
 	misfits, err := log.Fill(frames)
 	for i, misfit := range misfits {
 		post(vsr.Input{Kind: vsr.InFilled, ID: frames[i].Header.ID(), OK: misfit == nil})
+		if in, ok := Damaged(misfit); ok {
+			post(in)
+		}
 	}
 	if n := len(misfits); err != nil {
 		return n, fmt.Errorf("close the hole at op %d: %w", frames[min(n, len(frames)-1)].Header.Op, err)
 	}
 	return len(frames), nil
+}
+
+// Damaged is what the replica is told of an error of the log; false where it is no damage.
+func Damaged(err error) (vsr.Input, bool) {
+	var d *journal.DamageError
+	if !errors.As(err, &d) {
+		return vsr.Input{}, false
+	}
+	return vsr.Input{Kind: vsr.InDamaged, ID: vsr.ID{Op: d.Op}, Hole: vsr.OpRange{From: d.Hole.First, To: d.Hole.Last}}, true
 }
 
 func releaseJob(j *Job) {

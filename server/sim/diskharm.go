@@ -1,12 +1,10 @@
 package sim
 
 import (
-	"errors"
 	"syscall"
 
-	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
-	"rejoin/server/vsr"
+	"rejoin/server/partition"
 )
 
 // endless stands for a disk of which only the room that is left is asked.
@@ -134,9 +132,8 @@ func (p *process) look(op uint64) {
 
 // damaged tells the replica of damage that a reader met.
 func (p *process) damaged(err error) {
-	var d *journal.DamageError
-	if errors.As(err, &d) {
-		p.handle(&vsr.Input{Kind: vsr.InDamaged, ID: vsr.ID{Op: d.Op}}, nil, "damaged")
+	if in, ok := partition.Damaged(err); ok {
+		p.handle(&in, nil, "damaged")
 	}
 }
 

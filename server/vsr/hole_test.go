@@ -2,6 +2,7 @@ package vsr
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -245,6 +246,37 @@ func TestDamagedNeighboursAreOneHole(t *testing.T) {
 	}
 }
 
+// What the log has found around an op is part of the hole at once, and told of once: it reaches over what was known, and
+// not out of the log or, unless it is to be cut, above commit.
+func TestDamageAroundAnOp(t *testing.T) {
+	g, c := holeRig(t) // of op 20
+	for _, in := range []Input{{ID: ID{Op: 19}, Hole: OpRange{18, 24}}, {ID: ID{Op: 22}, Hole: OpRange{18, 24}}, {ID: ID{Op: 30}, Hole: OpRange{0, 0}}, {ID: ID{Op: 33}, Hole: OpRange{1, 2}}} {
+		in.Kind = InDamaged
+		g.step(in)
+	}
+	want := []OpRange{{18, 24}, {30, 30}, {33, 33}}
+	if holes := g.r.log.holes; !slices.Equal(holes, want) {
+		t.Fatalf("holes %v, want %v", holes, want)
+	}
+	if g.mends(c, 120, true); g.r.Status().Holes != 0 {
+		t.Errorf("%d holes are left", g.r.Status().Holes)
+	}
+	if told := g.found(); !slices.Equal(told, want) {
+		t.Errorf("told of %v", told)
+	}
+}
+
+// Where what is damaged reaches above commit, the log ends at commit.
+func TestDamageOverCommit(t *testing.T) {
+	var c chain
+	c.grow(40, 1)
+	g := newRig(t, 0, State{View: 1, LogView: 1}, c, 30)
+	g.step(Input{Kind: InDamaged, ID: ID{Op: 29}, Hole: OpRange{28, 99}})
+	if holes := g.r.log.holes; len(holes) != 1 || holes[0] != (OpRange{28, 30}) || g.r.log.head.Op != 30 {
+		t.Errorf("holes %v, head %d; want 28 to 30, and 30", holes, g.r.log.head.Op)
+	}
+}
+
 // Holes are closed as fast as somebody gives what was there.
 func TestClosesManyHolesWithoutAPause(t *testing.T) {
 	var c chain
@@ -327,7 +359,7 @@ func TestHolesAreASet(t *testing.T) {
 	for range 20000 {
 		op := 1 + rng.Uint64N(60)
 		if rng.IntN(2) == 0 {
-			if added := l.addHole(op); added == damaged[op] {
+			if added := l.addHole(op, op); added == damaged[op] {
 				t.Fatalf("op %d was noted: %v, known: %v", op, added, damaged[op])
 			}
 			damaged[op] = true

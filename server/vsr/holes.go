@@ -16,26 +16,18 @@ func (l *log) hole(op uint64) bool {
 	return i < len(l.holes) && l.holes[i].From <= op
 }
 
-// addHole notes a damaged committed op, as part of the hole that it lies next to, if any; false if it is known
+// addHole notes damaged committed ops, as part of the holes that they lie next to, if any; false if all are known
 // already.
-func (l *log) addHole(op uint64) bool {
-	if l.hole(op) {
-		return false
+func (l *log) addHole(from, to uint64) bool {
+	i := l.holeFrom(from - 1)
+	j := i
+	for ; j < len(l.holes) && l.holes[j].From <= to+1; j++ {
+		if l.holes[j].From <= from && l.holes[j].To >= to {
+			return false
+		}
+		from, to = min(from, l.holes[j].From), max(to, l.holes[j].To)
 	}
-	i := l.holeFrom(op)
-	below := i > 0 && l.holes[i-1].To == op-1
-	above := i < len(l.holes) && l.holes[i].From == op+1
-	switch {
-	case below && above:
-		l.holes[i-1].To = l.holes[i].To
-		l.holes = slices.Delete(l.holes, i, i+1)
-	case below:
-		l.holes[i-1].To = op
-	case above:
-		l.holes[i].From = op
-	default:
-		l.holes = slices.Insert(l.holes, i, OpRange{op, op})
-	}
+	l.holes = slices.Replace(l.holes, i, j, OpRange{from, to})
 	return true
 }
 

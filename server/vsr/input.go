@@ -16,7 +16,7 @@ const (
 	InStateSaved                        // State: durable
 	InCutDone                           // ID.Op: nothing above it is left on disk
 	InFilled                            // ID, OK: the hole at this op is closed, durably; or the frame did not fit it
-	InDamaged                           // ID.Op: a reader met damage in this committed op
+	InDamaged                           // ID.Op, Hole: a reader met damage in this committed op
 	InLinkUp                            // Peer
 	InLinkDown                          // Peer, Refused: a redial was refused, nothing listens there
 	InHello                             // Peer, Incarnation: from now on only this one speaks for Peer
@@ -45,6 +45,7 @@ type Input struct {
 	Bytes       uint64
 	Refused     bool
 	OK          bool
+	Hole        OpRange // what the log knows as damaged around an op; To 0: the op alone
 }
 
 // State is what a replica must not forget over a restart, saved whole and synced before anything

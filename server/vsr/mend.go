@@ -107,14 +107,14 @@ type found struct {
 // foundTicks is how long a reader that meets more of the same damage may pause.
 const foundTicks = 25
 
-// noteFound adds a damaged op to what is to be told.
-func (r *Replica) noteFound(op uint64) {
+// noteFound adds damaged ops to what is to be told.
+func (r *Replica) noteFound(from, to uint64) {
 	f := &r.found
-	if f.ops.From > 0 && op+1 >= f.ops.From && op <= f.ops.To+1 {
-		f.ops.From, f.ops.To = min(f.ops.From, op), max(f.ops.To, op)
+	if f.ops.From > 0 && to+1 >= f.ops.From && from <= f.ops.To+1 {
+		f.ops.From, f.ops.To = min(f.ops.From, from), max(f.ops.To, to)
 	} else {
 		r.tellFound()
-		f.ops = OpRange{op, op}
+		f.ops = OpRange{from, to}
 	}
 	f.at = r.tick
 }
@@ -134,24 +134,30 @@ func (r *Replica) tickFound() {
 	}
 }
 
-// onDamaged takes note of damage that a reader met. Above commit the log ends below it, with what was
-// above on record: this replica vouches for it no more, and repair brings it again.
-func (r *Replica) onDamaged(op uint64) {
+// onDamaged takes note of damage that a reader met in an op, and of what the log has found around it. Above commit
+// the log ends below it, with what was above on record: this replica vouches for it no more, and repair brings it
+// again.
+func (r *Replica) onDamaged(op uint64, around OpRange) {
 	l := &r.log
 	if op < l.start || op > l.head.Op || r.stage.installing {
 		return
 	}
-	if op > l.commit.Op {
+	from, to := op, op
+	if around.From <= op && op <= around.To {
+		from, to = max(around.From, l.start), min(around.To, l.head.Op)
+	}
+	if to > l.commit.Op {
+		op := max(from, l.commit.Op+1)
 		if r.lead.leading {
 			r.stepDown("own log is damaged above commit")
 		}
 		r.event(Event{Kind: EventHole, FromOp: op, ToOp: l.head.Op, Peer: NoPrimary, Reason: "damaged on disk above commit"})
 		r.dropArrived() // what is lost again is asked for at once
 		r.cutKeeping(op-1, l.top)
-		return
+		to = l.commit.Op
 	}
-	if l.addHole(op) {
-		r.noteFound(op)
+	if from <= to && l.addHole(from, to) {
+		r.noteFound(from, to)
 	}
 }
 

@@ -161,7 +161,7 @@ func (r *Replica) dispatch(in *Input) {
 	case InFilled:
 		r.onFilled(in)
 	case InDamaged:
-		r.onDamaged(in.ID.Op)
+		r.onDamaged(in.ID.Op, in.Hole)
 	case InLinkUp:
 		r.peers[in.Peer].up = true
 	case InLinkDown:

@@ -1,0 +1,177 @@
+package journal_test
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+
+	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+)
+
+const (
+	secondSegment = dir + "/00000000000000000008.seg" // of segmented: ops 8..14
+	secondIndex   = dir + "/00000000000000000008.idx"
+)
+
+// wantDamage checks what a reader of op is told.
+func (x *fixture) wantDamage(op uint64, hole opRange) {
+	x.Helper()
+	var damage *journal.DamageError
+	if _, _, err := x.log.ReadFrame(op, nil); !errors.As(err, &damage) || damage.Op != op || damage.Hole != hole {
+		x.Fatalf("op %d: %v, want damage with hole %v", op, err, hole)
+	}
+}
+
+// An index that rots under a running log, and an op of the segment after it: what lies before that op is read, the
+// rest is a hole as a start would make it, and closed from the lowest up.
+func TestDamageMetWhileASegmentIsLoaded(t *testing.T) {
+	for met, read := range map[string]func(x *fixture){
+		"by who reads a lost op":  func(x *fixture) { x.wantDamage(12, opRange{10, 14}) },
+		"by who reads another op": func(x *fixture) { x.wantHeld(9, 9) },
+		"by who reads a message": func(x *fixture) {
+			if op, err := x.log.OpOf(12); err != nil || op != 10 {
+				x.Fatalf("message 12 is in op %d, %v", op, err)
+			}
+		},
+	} {
+		t.Run(met, func(t *testing.T) {
+			x := segmented(t)
+			x.crash()
+			n, off := x.place(10)
+			x.fs.Rot(n, off+300, 1)
+			x.fs.Rot(secondIndex, 80, 1)
+			read(x)
+			x.wantDamage(11, opRange{10, 14})
+			x.wantHeld(1, 9)
+			x.wantHeld(15, 40)
+			x.wantHoles(opRange{10, 14})
+			if err := x.fillOne(x.frames[11]); !errors.Is(err, journal.ErrNoPlace) {
+				t.Fatalf("fill before its place is known: %v", err)
+			}
+			x.fill(10, 11, 12, 13, 14)
+			x.wantHoles()
+			x.wantHeld(1, 40)
+			x.must(x.log.SyncMark())
+			x.crash()
+			x.wantHeld(1, 40)
+			if len(x.rec.Findings) != 0 {
+				t.Fatalf("findings after repair: %q", x.rec.Findings)
+			}
+		})
+	}
+}
+
+// A hole that turns out to be larger when it is to be closed is told of, and no failure.
+func TestFillMeetsMoreDamage(t *testing.T) {
+	x := newFixture(t)
+	x.append(120, 2000) // more segments than stay loaded
+	x.sync()
+	x.crash()
+	for _, op := range []uint64{10, 12} {
+		n, off := x.place(op)
+		x.fs.Rot(n, off+300, 1)
+	}
+	x.wantDamage(12, opRange{12, 12})
+	x.wantHeld(15, 120) // the segment of op 12 is let go
+	x.fs.Rot(secondIndex, 80, 1)
+	var damage *journal.DamageError
+	if err := x.fillOne(x.frames[11]); !errors.As(err, &damage) || damage.Op != 12 || damage.Hole != (opRange{10, 14}) {
+		t.Fatalf("the fill ends with %v", err)
+	}
+	x.fill(10, 11, 12, 13, 14)
+	x.wantHoles()
+	x.wantHeld(1, 120)
+}
+
+// A file of ops that is removed under a running log, or cannot be opened for once, is a hole that is closed while it
+// runs. Its index tells the places, if it is there.
+func TestASegmentFileGoesWhileTheLogRuns(t *testing.T) {
+	for name, harm := range map[string]func(x *fixture){
+		"removed":                func(x *fixture) { x.fs.Delete(secondSegment) },
+		"removed with its index": func(x *fixture) { x.fs.Delete(secondSegment); x.fs.Delete(secondIndex) },
+		"unreadable": func(x *fixture) {
+			x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbOpen, Name: secondSegment, Err: syscall.EIO})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := segmented(t)
+			x.crash()
+			harm(x)
+			x.wantDamage(12, opRange{8, 14})
+			x.wantHoles(opRange{8, 14})
+			if op, err := x.log.OpOf(12); err != nil || op < 8 || op > 13 {
+				t.Fatalf("message 12 is in op %d, %v", op, err)
+			}
+			x.wantHeld(1, 7)
+			x.wantHeld(15, 40)
+			misfits, err := x.log.Fill(x.frames[7:14])
+			x.must(err)
+			x.must(errors.Join(misfits...))
+			x.wantHoles()
+			x.wantHeld(1, 40)
+			x.must(x.log.SyncMark())
+			x.crash()
+			x.wantEnd(40, 40)
+			x.wantHeld(1, 40)
+			if len(x.rec.Findings) != 0 {
+				t.Fatalf("findings after repair: %q", x.rec.Findings)
+			}
+		})
+	}
+}
+
+// A log that is cut or trimmed into a segment whose file is gone does so as ever.
+func TestATrimOfASegmentThatIsGone(t *testing.T) {
+	x := segmented(t)
+	x.crash()
+	x.fs.Delete(secondSegment)
+	x.wantDamage(12, opRange{8, 14})
+	_, err := x.log.Trim(15)
+	x.must(err)
+	x.wantHoles()
+	x.wantHeld(15, 40)
+	x.crash()
+	x.wantEnd(40, 40)
+	x.wantHeld(15, 40)
+}
+
+// An index that has rotted is written again once somebody has met it: the segment is not read whole each time it
+// is needed.
+func TestARottenIndexIsWrittenAgain(t *testing.T) {
+	x := segmented(t)
+	x.crash()
+	good, err := x.fs.ReadFile(secondIndex)
+	x.must(err)
+	x.fs.Rot(secondIndex, 80, 1)
+	x.wantHeld(8, 14)
+	x.must(x.log.SyncMark())
+	if now, err := x.fs.ReadFile(secondIndex); err != nil || string(now) != string(good) {
+		t.Errorf("the index is as it was found: %v", err)
+	}
+	x.wantHeld(1, 40)
+	x.wantHoles()
+}
+
+// No index is written of a segment that was trimmed, or has become the last one, since it was met.
+func TestNoIndexOfWhatIsGone(t *testing.T) {
+	x := segmented(t)
+	x.crash()
+	x.fs.Delete(dir + "/00000000000000000001.idx")
+	x.fs.Rot(secondIndex, 80, 1)
+	x.wantHeld(1, 14)
+	_, err := x.log.Trim(8)
+	x.must(err)
+	x.must(x.log.Cut(13))
+	x.must(x.log.SyncMark())
+	for _, name := range []string{dir + "/00000000000000000001.idx", secondIndex} {
+		if _, err := x.fs.ReadFile(name); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	x.frames = x.frames[:13]
+	x.append(20, 2000)
+	x.sync()
+	x.crash()
+	x.wantHeld(8, 33)
+}
