@@ -283,7 +283,12 @@ func (c *Config) Validate() error {
 func (c *Config) poolBuffersMin() int { return 2 * 2 * c.Limits.PipelineOps * c.Partitions() }
 
 func (c *Config) validatePool() error {
-	if b, need := c.Limits.PoolBuffers, c.poolBuffersMin(); b > 0 && b < need {
+	b, need := c.Limits.PoolBuffers, c.poolBuffersMin()
+	if need > poolBuffersLimit {
+		return refuse("limits.pipeline_ops", "the uncommitted batches (pipeline_ops %d) of %d partitions need %d frame buffers, and a node has at most %d: use a pipeline_ops of at most %d, or fewer partitions",
+			c.Limits.PipelineOps, c.Partitions(), need, poolBuffersLimit, c.Limits.PipelineOps*poolBuffersLimit/need)
+	}
+	if b > 0 && b < need {
 		return refuse("limits.pool_buffers", "%d frame buffers are too few for the uncommitted batches (pipeline_ops %d) of %d partitions, and nothing might be appended: use 0, or at least %d",
 			b, c.Limits.PipelineOps, c.Partitions(), need)
 	}

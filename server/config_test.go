@@ -90,6 +90,10 @@ func TestParseConfigRefuses(t *testing.T) {
 			}
 		})
 	}
+	many := strings.NewReplacer("partitions: 4", "partitions: 63", "suspect: 750ms", "pipeline_ops: 512").Replace(exampleConfig)
+	if _, err := ParseConfig([]byte(many)); err == nil || !strings.Contains(err.Error(), "limits.pipeline_ops: the uncommitted batches (pipeline_ops 512) of 64 partitions need 131072 frame buffers, and a node has at most 65536: use a pipeline_ops of at most 256, or fewer partitions") {
+		t.Errorf("64 partitions with 512 uncommitted batches each: %v", err)
+	}
 	two := exampleConfig[:strings.Index(exampleConfig, "  - id: 2")] + exampleConfig[strings.Index(exampleConfig, "topics:"):]
 	if _, err := ParseConfig([]byte(two)); err == nil || !strings.Contains(err.Error(), "1, 3 or 5 nodes, not 2") {
 		t.Errorf("two nodes: %v", err)

@@ -12,8 +12,8 @@ const peerQueueFrames = 512
 // head, what a pull lets be on its way to the disk, what waits in the inbox; per peer a queue; one lent to each client
 // connection; and some for what is read back from logs. A primary's pipeline on its way to the disk is in the ring, too.
 //
-// A group more than the first gets half of that, and all of them what a pool can have at most: not all are busy at
-// once. Yet the rings of all are filled over time, and after an outage all may pull. So whatever the number, rings and
+// A group more than the first gets half of that, yet not less than poolBuffersMin asks for it, and all of them what a pool
+// can have at most: not all are busy at once. Yet the rings of all are filled over time, and after an outage all may pull. So whatever the number, rings and
 // what is kept beyond heads have half of the pool (ringFrames), and pulls leave a quarter to others (sparedBuffers) and
 // wait: what they hold goes to the disk.
 func (n *node) poolBuffers() int {
@@ -25,7 +25,8 @@ func (n *node) poolBuffers() int {
 	pull := int(replica.PullOps(uint64(max(l.RepairChunkOps, partition.TransferChunkOps))))
 	one := l.RingOps + l.PipelineOps + pull + inboxItems
 	const readBack = 256
-	return min(one+(n.config.Partitions()-1)*one/2+(len(n.config.Nodes)-1)*peerQueueFrames+l.ClientConnections+readBack, poolBuffersLimit)
+	sum := one + (n.config.Partitions()-1)*one/2 + (len(n.config.Nodes)-1)*peerQueueFrames + l.ClientConnections + readBack
+	return min(max(sum, n.config.poolBuffersMin()), poolBuffersLimit)
 }
 
 // ringFrames is how many frames a group's ring keeps in memory at most: its share of half the pool, without a pipeline

@@ -24,18 +24,40 @@ func TestPoolOfManyPartitions(t *testing.T) {
 }
 
 // TestPoolIsShared: rings, what is kept beyond heads and what pulls leave to others never take a pool whole, however many
-// partitions there are: a log that catches up gets its buffers in the end, and so does a client.
+// partitions there are and however much of them is uncommitted: a log that catches up gets its buffers in the end, and so
+// does a client. Where no pool is large enough the cluster file is refused.
 func TestPoolIsShared(t *testing.T) {
+	refused := 0
 	for partitions := 1; partitions <= partitionsMax; partitions++ {
-		n := &node{config: *testConfig(3, partitions)}
-		pool, pipeline := n.poolBuffers(), n.config.Limits.PipelineOps
-		if n.ringFrames() < pipeline {
-			t.Errorf("%d partitions: a ring of %d frames does not hold what is uncommitted, %d", partitions, n.ringFrames(), pipeline)
+		for pipeline := 1; pipeline <= pipelineOpsMax; pipeline++ {
+			n := &node{config: *testConfig(3, partitions)}
+			limits := &n.config.Limits
+			limits.PipelineOps = pipeline
+			for _, limits.RingOps = range []int{pipeline, 1024} {
+				pool := n.poolBuffers()
+				if err := n.config.validatePool(); err != nil {
+					refused++
+					if 4*pipeline*partitions <= poolBuffersLimit {
+						t.Fatalf("%d partitions, pipeline_ops %d: %v", partitions, pipeline, err)
+					}
+					continue
+				}
+				if n.ringFrames() < pipeline {
+					t.Fatalf("%d partitions: a ring of %d frames does not hold what is uncommitted, %d", partitions, n.ringFrames(), pipeline)
+				}
+				if held := partitions * (n.ringFrames() + pipeline); held+n.sparedBuffers()+partition.TransferChunkOps > pool {
+					t.Fatalf("%d partitions, pipeline_ops %d: rings and what is kept beyond heads take %d, %d are spared, and a chunk of %d has no room in a pool of %d",
+						partitions, pipeline, held, n.sparedBuffers(), partition.TransferChunkOps, pool)
+				}
+				if limits.PoolBuffers = pool; n.config.validatePool() != nil {
+					t.Fatalf("%d partitions, pipeline_ops %d: the pool of %d that 0 makes is refused", partitions, pipeline, pool)
+				}
+				limits.PoolBuffers = 0
+			}
 		}
-		if held := partitions * (n.ringFrames() + pipeline); held+n.sparedBuffers()+partition.TransferChunkOps > pool {
-			t.Errorf("%d partitions: rings and what is kept beyond heads take %d, %d are spared, and a chunk of %d has no room in a pool of %d",
-				partitions, held, n.sparedBuffers(), partition.TransferChunkOps, pool)
-		}
+	}
+	if refused == 0 {
+		t.Error("no pool was too large")
 	}
 }
 
