@@ -63,6 +63,10 @@ var kept = []uint64{
 	9960030100,    // P5, by a mistake of the checker: in a reckless run two of three had lost an op of one number, and none that could be asked ran when the faults stopped
 	1796038024859, // P2: who had just refused was asked once more beside the disk that was told to begin behind the hole
 	1796046915401, // P5: a start that could not read the checkpoint gave up good copies behind a lost file of ops
+	9970103486,    // P4: over each hole that was closed it was forgotten that the own suffix does not belong
+	9970106756,    // S7: a node that had stopped itself was told that its machine had restarted, which is not so
+	9990007745,    // S7, by a mistake of the checker: a replica that died for good had lost a file of ops
+	9982000497,    // P3: a gap that had grown over two rounds was not told of before a third
 }
 
 // Kept returns the seeds that every campaign plays again.

@@ -92,10 +92,10 @@ func (c *checker) begun(p *process, start uint64) bool {
 	return false
 }
 
-// keptToTheEnd holds what a disk has after the last power cut: all that its replica vouched for.
+// keptToTheEnd holds what a disk has after the last power cut: all that its replica vouched for, unless it died damaged.
 func (n *node) keptToTheEnd(log *journal.Log, rec *journal.Recovered) {
 	op := n.seen.acked.Op
-	if op < rec.Start || rec.State.Wiped || n.w.cover.Rots > 0 {
+	if op < rec.Start || rec.State.Wiped || n.gone && n.rotted {
 		return
 	}
 	if h, err := log.Header(op); err != nil || h.ID() != n.seen.acked {

@@ -59,17 +59,27 @@ func (r *Replica) nextRound(from, to uint64, peer int) {
 	e.rounds++
 }
 
-// measureRound tells of a transfer that does not get nearer: over some rounds it has gained less than a quarter, for what
-// is sent meanwhile takes as long, or nearly.
+// measureRound tells of a transfer that does not get nearer: over some rounds it has gained less than a quarter, or over
+// fewer it has lost, for what is sent meanwhile takes as long, or nearly.
 func (r *Replica) measureRound(size uint64) {
 	e := &r.episode
-	was := e.sizes[0]
+	was, since := e.sizes[0], e.sizes[1]
 	copy(e.sizes[:], e.sizes[1:])
 	e.sizes[keepUpRounds-1] = size
-	if e.bulk && was > 0 && 4*size > 3*was {
-		e.sizes = [keepUpRounds]uint64{keepUpRounds - 1: size} // as many rounds on it is told again, for whoever has not heard of it
-		r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: "three rounds gained less than a quarter"})
+	if !e.bulk {
+		return
 	}
+	why := ""
+	switch {
+	case was > 0 && 4*size > 3*was:
+		why = "three rounds gained less than a quarter"
+	case since > 0 && size > since:
+		why = "two rounds gained nothing"
+	default:
+		return
+	}
+	e.sizes = [keepUpRounds]uint64{keepUpRounds - 1: size} // some rounds on it is told again, for whoever has not heard of it
+	r.event(Event{Kind: EventCannotKeepUp, FromOp: e.to + 1 - size, ToOp: e.to, Peer: e.peer, Rounds: e.rounds, Reason: why})
 }
 
 func (r *Replica) progressEpisode() {

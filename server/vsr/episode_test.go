@@ -1,6 +1,9 @@
 package vsr
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestCannotKeepUp: whose gap hardly shrinks for three rounds says so, be they rounds of one transfer or transfers
 // that follow one another at once, and again after three more.
@@ -54,5 +57,23 @@ func TestWhoGainsKeepsUp(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWhoFallsBehindSaysSo: a gap that has grown over two rounds is told of without a third.
+func TestWhoFallsBehindSaysSo(t *testing.T) {
+	r, from, told := &Replica{tick: 7}, uint64(1), []uint64(nil)
+	for _, size := range []uint64{39, 43, 54, 9} {
+		r.beginEpisode(true, from, from+size-1, 1)
+		r.endEpisode()
+		from += size
+	}
+	for _, e := range r.out {
+		if e.Event.Kind == EventCannotKeepUp {
+			told = append(told, e.Event.ToOp+1-e.Event.FromOp)
+		}
+	}
+	if !slices.Equal(told, []uint64{54}) {
+		t.Errorf("told with gaps of %d ops, want 54", told)
 	}
 }
