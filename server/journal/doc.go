@@ -35,6 +35,14 @@
 // log ends there. A cut therefore lowers and syncs the mark before it removes a byte. The index of a
 // segment is written only after the segment was synced, so a valid index raises the mark.
 //
+// The mark may stand above the log, over damage that a cut has left on record. So it tells besides how far
+// what is held was synced: an Open on the same boot writes what is above that again, for it may be
+// pages whose sync has failed. It does so, too, in a hole that was being filled, which the mark names
+// before anything is written there.
+//
+// Damage that readers meet under a running log is a hole as well: an op whose frame is not what was
+// written, what follows damage in a segment whose index is unreadable, or all of a file that is gone.
+//
 // Any error of a write, sync, close, rename or truncate is a *FaultError: the caller fences itself,
 // and every later call of the write side returns the same error. The one exception is ErrDiskFull,
 // which says that nothing was changed: there was no room, or no descriptor for one more file.

@@ -18,7 +18,7 @@ type Disk struct {
 	staging  *journal.Log    // the chain that is being staged, or nil
 	logView  uint64          // as saved last
 	switched bool            // a staged chain has the log's name, and has yet to be opened
-	frames   []journal.Frame // memory of the group that is being appended
+	frames   []journal.Frame // memory of the group that is being written
 }
 
 // DiskOptions say which log a Disk opens, and what it keeps of it.

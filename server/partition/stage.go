@@ -27,13 +27,8 @@ func (d *Disk) parentDir() string  { return path.Dir(d.options.Journal.Dir) }
 
 // stage writes the frames at the front of jobs to the chain; the first of a chain begins it.
 func (d *Disk) stage(jobs []Job, post func(vsr.Input)) (int, error) {
-	var frames []journal.Frame
-	for i := range jobs {
-		if jobs[i].Kind != JobStage || len(frames) == groupMax {
-			break
-		}
-		frames = append(frames, journal.Frame{Header: jobs[i].Frame.Header, Bytes: jobs[i].Frame.Frame()})
-	}
+	defer func() { clear(d.frames) }() // lent for the call only
+	frames := d.group(jobs)
 	first := &frames[0].Header
 	if d.staging == nil {
 		if err := d.beginStaging(first); err != nil {

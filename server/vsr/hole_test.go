@@ -77,6 +77,29 @@ func TestBeginsBehindWhatAllHaveTrimmed(t *testing.T) {
 	}
 }
 
+// However many holes are closed above one that all others have trimmed, the disk is not told each time to begin behind
+// that: a client table waits for it each time.
+func TestTellsTheDiskOfAHoleAtAPace(t *testing.T) {
+	g, c := holeRig(t)
+	g.live(c, 5, map[int]uint64{1: 22, 2: 22})
+	for ticks := range uint64(3 * 100) {
+		g.step(Input{Kind: InDamaged, ID: ID{Op: 24 + ticks%8*2}})
+		g.hear(1, 1, Message{Kind: MsgBeat, Commit: c.id(40), Head: c.id(40)})
+		g.tick(1)
+		for _, m := range g.take(MsgPull) {
+			if m.FromOp == 20 {
+				g.hear(int(m.To), 1, Message{Kind: MsgPullRefused, Commit: c.id(40), Round: m.Round, FromOp: 22})
+				continue
+			}
+			g.hear(int(m.To), 1, Message{Kind: MsgChunk, Round: m.Round, Header: c[m.FromOp-1]})
+			g.step(Input{Kind: InFilled, ID: c.id(m.FromOp), OK: true})
+		}
+	}
+	if starts := g.trims(); len(starts) < 2 || len(starts) > 4 {
+		t.Errorf("the disk was told %d times in 3 seconds", len(starts))
+	}
+}
+
 // What others still have is not given up: not before anybody has trimmed it, and not before who is there
 // has been asked.
 func TestKeepsAskingForAHole(t *testing.T) {

@@ -8,6 +8,7 @@ type holePulls struct {
 	tries  int    // to close that hole that brought nothing, in a row; at most as many as there are replicas
 	vain   uint64 // first op of the lowest hole, if everybody was asked for it in vain since one was mended last; else 0
 	filled uint64 // what the replica had mended when the last pull began
+	trimAt uint64 // tick before which the disk is not told again to begin behind the lowest: each time a client table waits for it
 }
 
 // askHolesAnew begins with the lowest hole: who did not give it may do so now.
@@ -73,7 +74,8 @@ func (r *Replica) beginBehind(hole OpRange) bool {
 	if trimmed == 0 || !everywhere && r.pull.holes.vain != hole.From { // somebody else may still have it
 		return false
 	}
-	if lease := r.Lease(); r.log.commit.Op+1 < start || lease > 0 && lease < start || r.diskFull || r.diskBehind() { // not yet
+	told := r.pull.behind == start && r.tick < r.pull.holes.trimAt
+	if lease := r.Lease(); told || r.log.commit.Op+1 < start || lease > 0 && lease < start || r.diskFull || r.diskBehind() { // not yet
 		return everywhere
 	}
 	if r.pull.behind != start { // it is asked for again until the disk has done it
@@ -81,6 +83,7 @@ func (r *Replica) beginBehind(hole OpRange) bool {
 		r.event(Event{Kind: EventHole, FromOp: hole.From, ToOp: start - 1, Peer: NoPrimary, Reason: "retention has passed it elsewhere, and nobody gives it back: the log begins behind it"})
 	}
 	r.emit(Effect{Kind: EffTrim, ID: ID{Op: start}, Table: r.Table()})
+	r.pull.holes.trimAt = r.tick + r.cfg.StallTicks
 	r.pull.holes.vain = 0 // the disk has the turn; if it has not done it by the next one, everybody is asked again
 	return true
 }
@@ -96,42 +99,6 @@ func (r *Replica) trimmedBehind(op uint64) (start uint64, replicas int) {
 		}
 	}
 	return start, replicas
-}
-
-// found is damage that readers met in one op after the other: it is told of as one range.
-type found struct {
-	ops OpRange // From 0: there is none that was not told of
-	at  uint64  // tick at which the last of them was met
-}
-
-// foundTicks is how long a reader that meets more of the same damage may pause.
-const foundTicks = 25
-
-// noteFound adds damaged ops to what is to be told.
-func (r *Replica) noteFound(from, to uint64) {
-	f := &r.found
-	if f.ops.From > 0 && to+1 >= f.ops.From && from <= f.ops.To+1 {
-		f.ops.From, f.ops.To = min(f.ops.From, from), max(f.ops.To, to)
-	} else {
-		r.tellFound()
-		f.ops = OpRange{from, to}
-	}
-	f.at = r.tick
-}
-
-// tellFound tells of the damage that was found.
-func (r *Replica) tellFound() {
-	if f := &r.found; f.ops.From > 0 {
-		r.event(Event{Kind: EventHole, FromOp: f.ops.From, ToOp: f.ops.To, Peer: NoPrimary, Reason: "damaged on disk"})
-		f.ops = OpRange{}
-	}
-}
-
-// tickFound tells of damage once nothing has been added to it for a while.
-func (r *Replica) tickFound() {
-	if r.tick-r.found.at >= foundTicks {
-		r.tellFound()
-	}
 }
 
 // onDamaged takes note of damage that a reader met in an op, and of what the log has found around it. Above commit
