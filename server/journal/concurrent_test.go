@@ -3,6 +3,8 @@ package journal_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -91,4 +93,58 @@ func readSomething(log *journal.Log, next *uint64) error {
 		return nil
 	}
 	return err
+}
+
+// Readers that meet the same damage at once, while the log grows, agree on one hole.
+func TestReadersMeetDamageTogether(t *testing.T) {
+	root := t.TempDir()
+	x := &fixture{TB: t}
+	x.opts = options(journal.OS(root))
+	x.reopen()
+	x.append(40, 2000)
+	x.sync()
+	x.must(x.log.Close())
+	x.reopen()
+	harm := func(name string, at int64) {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		x.must(err)
+		b[at] ^= 1
+		x.must(os.WriteFile(filepath.Join(root, name), b, 0o600))
+	}
+	name, off := x.place(10)
+	harm(name, off+300)
+	harm(secondIndex, 80)
+	x.must(os.Remove(filepath.Join(root, dir, "00000000000000000015.seg")))
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range uint64(8) {
+		wg.Go(func() {
+			<-begin
+			for op := uint64(1); op <= 35; op++ {
+				op := 1 + (op+5*i)%35
+				_, _, err := x.log.ReadFrame(op, nil)
+				if damaged := op >= 10 && op <= 21; damaged != errors.Is(err, journal.ErrDamaged) || !damaged && err != nil {
+					t.Errorf("op %d: %v", op, err)
+				}
+				if _, err := x.log.OpOf(op - 1); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	close(begin)
+	for range 20 {
+		x.append(1, 2000)
+		x.sync()
+	}
+	wg.Wait()
+	x.wantHoles(opRange{10, 21})
+	misfits, err := x.log.Fill(x.frames[9:21])
+	x.must(err)
+	x.must(errors.Join(misfits...))
+	x.wantHeld(1, 60)
+	x.must(x.log.Close())
+	x.reopen()
+	x.wantHeld(1, 60)
+	x.must(x.log.Close())
 }
