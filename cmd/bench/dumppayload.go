@@ -19,7 +19,7 @@ func payloadText(name string, b []byte) string {
 		fields = p.node()
 	case name == "state" && (len(b) == 64 && p.u32(0) == 1 || len(b) == 104 && p.u32(0) == 2):
 		fields = p.state()
-	case name == "mark" && (len(b) == 64 && p.u32(0) == 1 || len(b) == 88 && p.u32(0) == 2):
+	case name == "mark" && (len(b) == 64 && p.u32(0) == 1 || len(b) == 72 && p.u32(0) == 2 || len(b) == 88 && p.u32(0) == 3):
 		fields = p.mark()
 	case name == "start" && len(b) == 48 && p.u32(0) == 1:
 		fields = p.start()
@@ -102,7 +102,7 @@ func (p payload) mark() []string {
 	if len(p) > 64 {
 		fields = append(fields, "synced", "op "+p.number(64)+"; of what is held, ops up to here were synced")
 	}
-	if len(p) > 64 && p.u64(80) > 0 {
+	if len(p) > 72 && p.u64(80) > 0 {
 		fields = append(fields, "filling", fmt.Sprintf("ops %d to %d; a hole, what stands in it may not have been synced", p.u64(72), p.u64(80)))
 	}
 	if flags&1 != 0 {

@@ -121,10 +121,13 @@ func (l *Log) idAt(op uint64) (endAt, error) {
 	if op == s.last && s.complete() {
 		return endAt{vsr.ID{Op: op, Sum: s.lastSum}, true, s.nextOffset}, nil
 	}
-	if _, err := l.pin(s); err != nil {
-		return endAt{}, fault(l.segmentName(s.first), "read", err)
+	pinned, err := l.pinLeft(s)
+	if err != nil {
+		return endAt{}, err
 	}
-	defer l.unpin(s)
+	if pinned {
+		defer l.unpin(s)
+	}
 	i := int(op - s.first)
 	if i >= len(s.entries) {
 		return endAt{ID: vsr.ID{Op: op}}, nil
@@ -138,14 +141,11 @@ func (l *Log) idAt(op uint64) (endAt, error) {
 func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keep := len(l.segments) - 1
-	for keep > 0 && !l.mayEndIn(keep, op) {
-		keep--
-	}
-	last, err := l.pin(l.segments[keep]) // the last segment is always loaded
+	keep, err := l.pinLast(op)
 	if err != nil {
-		return nil, fault(l.segmentName(l.segments[keep].first), "read", err)
+		return nil, err
 	}
+	last := l.segments[keep]
 	defer l.unpin(last)
 	for i := len(l.segments) - 1; i > keep; i-- {
 		s := l.segments[i]
@@ -171,6 +171,30 @@ func (l *Log) dropAbove(op uint64) (dropped []*segment, err error) {
 	l.sealed = l.keepListed(l.sealed)
 	l.sealed = slices.DeleteFunc(l.sealed, func(s *segment) bool { return s == last }) // wherever: holes that were closed seal, too
 	return dropped, nil
+}
+
+// pinLast pins the segment that is the last one of a log cut at op: it is always loaded, and has a file.
+func (l *Log) pinLast(op uint64) (int, error) {
+	for {
+		i := len(l.segments) - 1
+		for i > 0 && !l.mayEndIn(i, op) {
+			i--
+		}
+		s := l.segments[i]
+		pinned, err := l.pinLeft(s)
+		if err == nil && !pinned {
+			err = l.makeAnew(s)
+		}
+		if err != nil {
+			return 0, fault(l.segmentName(s.first), "open", err)
+		}
+		if pinned && (i == 0 || l.mayEndIn(i, op)) {
+			return i, nil
+		}
+		if pinned { // what was found damaged leaves it no place to end in
+			l.unpin(s)
+		}
+	}
 }
 
 // mayEndIn tells whether the log can end at op in segment i.

@@ -72,6 +72,8 @@ func (l *Log) fillOne(f *Frame, behind bool) (w fill, misfit, err error) {
 		return w, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Hole: l.holeAround(op), Err: err}, nil
 	case errors.Is(err, ErrDiskFull):
 		return w, nil, err
+	case isShort(err):
+		return w, nil, noRoom("open", l.segmentName(l.find(op).first), err)
 	case err != nil:
 		return w, nil, l.fail(fault(l.dir, "read", err))
 	}

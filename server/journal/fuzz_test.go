@@ -27,6 +27,7 @@ func FuzzMark(f *testing.F) {
 	putMark(b[:], testCluster, testGroup, &Mark{ID: vsr.ID{Op: 4, Sum: 5}, Synced: 3, Filling: OpRange{2, 3}, SumKnown: true, NextOffset: 7, Commit: vsr.ID{Op: 3, Sum: 2}, Fenced: true})
 	f.Add(b[:])
 	f.Add(firstMark(b))
+	f.Add(secondMark(b))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := parseMark(b, testCluster, testGroup)
 		if err != nil {
@@ -34,7 +35,7 @@ func FuzzMark(f *testing.F) {
 		}
 		var again [markBytes]byte
 		putMark(again[:], testCluster, testGroup, &m)
-		if len(b) < len(again) { // of version 1
+		if len(b) < len(again) { // of an older version
 			b = append(append([]byte{markVersion}, b[1:]...), make([]byte, len(again)-len(b))...)
 		}
 		if !bytes.Equal(again[:], b) {
@@ -97,6 +98,12 @@ func FuzzTable(f *testing.F) {
 func firstMark(b [markBytes]byte) []byte {
 	b[0] = 1
 	return b[:markBytesFirst]
+}
+
+// secondMark is a mark as version 2 wrote it.
+func secondMark(b [markBytes]byte) []byte {
+	b[0] = 2
+	return b[:markBytesSecond]
 }
 
 // firstState is a state of version 1.

@@ -138,29 +138,61 @@ func (l *Log) pinToFill(op uint64) (*segment, error) {
 	if s.gone == nil {
 		return l.pin(s)
 	}
+	if err := l.makeAnew(s); err != nil {
+		return nil, err
+	}
+	return l.pin(s)
+}
+
+// pinLeft pins s as far as its file can be read; what cannot be is a hole by then. False: it has no file. Only the write
+// side calls it, and holds mu.
+func (l *Log) pinLeft(s *segment) (bool, error) {
+	for {
+		_, err := l.pin(s)
+		switch {
+		case err == nil:
+			return true, nil
+		case s.gone != nil:
+			return false, nil
+		case !looksAgain(err):
+			return false, fault(l.segmentName(s.first), "read", err)
+		}
+	}
+}
+
+// makeAnew gives a segment whose file is gone one to write to. Only the write side calls it, and holds mu, which is
+// free meanwhile.
+func (l *Log) makeAnew(s *segment) error {
 	l.mu.Unlock()
 	f, err := l.openAnew(s)
 	l.mu.Lock()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.file, s.gone = f, nil
 	if s.complete() { // its places are known: it can be unloaded again behind an index, which is perhaps gone, too
 		l.sealed = append(l.sealed, s)
 	}
-	return l.pin(s)
+	return nil
 }
 
-// openAnew opens the file of a segment that could not be opened, or makes an empty one where it is gone, durably.
+// openAnew opens the file of a segment that could not be opened, or makes an empty one where it is gone, durably. What
+// cannot be opened stays damage, and the file stays: it may have good copies.
 func (l *Log) openAnew(s *segment) (File, error) {
 	name := l.segmentName(s.first)
 	f, err := l.fs.Open(name)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return f, fault(name, "open", err)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, fs.ErrNotExist):
+	case isDamage(err):
+		return nil, &DamageError{File: name, Offset: -1, Op: s.first, Err: err}
+	default:
+		return nil, fault(name, "open", err)
 	}
 	f, err = l.fs.Create(name)
-	if isFull(err) {
-		return nil, fmt.Errorf("make %s anew: %w", name, ErrDiskFull)
+	if isShort(err) {
+		return nil, noRoom("create", name, err)
 	}
 	if err != nil {
 		return nil, fault(name, "create", err)

@@ -121,7 +121,7 @@ func TestASegmentFileGoesWhileTheLogRuns(t *testing.T) {
 	}
 }
 
-// A log that is cut or trimmed into a segment whose file is gone does so as ever.
+// A log is trimmed and cut at a segment whose file is gone, or cannot be opened, as at any other.
 func TestATrimOfASegmentThatIsGone(t *testing.T) {
 	x := segmented(t)
 	x.crash()
@@ -134,6 +134,118 @@ func TestATrimOfASegmentThatIsGone(t *testing.T) {
 	x.crash()
 	x.wantEnd(40, 40)
 	x.wantHeld(15, 40)
+}
+
+func TestACutIntoASegmentThatIsGone(t *testing.T) {
+	for name, index := range map[string]bool{"its places are known": true, "they are not": false} {
+		t.Run(name, func(t *testing.T) {
+			x := segmented(t)
+			x.crash()
+			x.fs.Delete(secondSegment)
+			if !index {
+				x.fs.Delete(secondIndex)
+			}
+			x.wantDamage(12, opRange{8, 14})
+			x.must(x.log.Cut(12))
+			end := x.log.Written().Op
+			if want := map[bool]uint64{true: 12, false: 7}[index]; end != want {
+				t.Fatalf("the log ends at op %d, want %d", end, want)
+			}
+			for op := uint64(8); op <= end; op++ {
+				x.fill(op)
+			}
+			x.wantHoles()
+			x.wantHeld(1, end)
+			x.frames = x.frames[:end]
+			x.append(10, 2000)
+			x.sync()
+			x.crash()
+			x.wantHeld(1, end+10)
+		})
+	}
+}
+
+// A segment that cannot be opened for good stays a hole, and nothing else: what comes for it does not fit, the file
+// stays, and the next start finds the ends of the log by the index.
+func TestASegmentThatStaysUnreadable(t *testing.T) {
+	x := segmented(t)
+	x.crash()
+	unreadable := faultfs.Fault{Verb: faultfs.VerbOpen, Name: secondSegment, Err: syscall.EUCLEAN, Sticky: true}
+	x.fs.Inject(unreadable)
+	x.wantDamage(12, opRange{8, 14})
+	for range 2 {
+		var damage *journal.DamageError
+		if err := x.fillOne(x.frames[11]); !errors.As(err, &damage) || damage.Hole != (opRange{8, 14}) {
+			t.Fatalf("the fill ends with %v", err)
+		}
+	}
+	x.wantHoles(opRange{8, 14})
+	x.wantHeld(1, 7)
+	x.append(2, 2000)
+	x.sync()
+	x.kill()
+	x.fs.Inject(unreadable)
+	x.wantEnd(42, 42)
+	x.wantDamage(12, opRange{8, 14})
+	x.fs.Heal()
+	x.fill(8, 9, 10, 11, 12, 13, 14)
+	x.wantHoles()
+	x.wantHeld(1, 42)
+}
+
+// A start goes on where a segment near the end of the log cannot be opened: its index tells what is asked of it.
+func TestAStartWithAnUnreadableSegmentNearTheEnd(t *testing.T) {
+	for name, sticky := range map[string]bool{"once": false, "for good": true} {
+		t.Run(name, func(t *testing.T) {
+			x := segmented(t)
+			name, _ := x.place(33)
+			x.fs.CrashHard()
+			x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbOpen, Name: name, Err: syscall.EIO, Sticky: sticky})
+			x.reopen()
+			x.wantEnd(40, 40)
+			holes := x.log.Holes()
+			if len(holes) != 1 || holes[0].First > 33 || holes[0].Last < 33 {
+				t.Fatalf("the holes are %v", holes)
+			}
+			x.fs.Heal() // the last segment of a log needs a file
+			x.must(x.log.CutKeeping(holes[0].Last, x.log.Written()))
+			for op := holes[0].First; op <= holes[0].Last; op++ {
+				x.fill(op)
+			}
+			x.wantHoles()
+			x.wantHeld(1, holes[0].Last)
+		})
+	}
+}
+
+// Two readers that meet the same damage: who comes second finds what is left, be the file there or gone, and closed
+// again meanwhile.
+func TestAReaderThatComesSecondToDamage(t *testing.T) {
+	for name, first := range map[string]func(x *fixture){
+		"the rest is lost": func(x *fixture) {
+			n, off := x.place(10)
+			x.fs.Rot(n, off+300, 1)
+			x.fs.Rot(secondIndex, 80, 1)
+		},
+		"all is lost": func(x *fixture) { x.fs.Delete(secondSegment); x.fs.Delete(secondIndex) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, fs := unopened(t)
+			first(x)
+			fs.happens = func() {
+				if _, _, err := x.log.ReadFrame(11, nil); !errors.Is(err, journal.ErrDamaged) {
+					t.Errorf("who comes first is told %v", err)
+				}
+				if name == "all is lost" {
+					x.fill(8)
+				}
+			}
+			if _, _, err := x.log.ReadFrame(12, nil); !errors.Is(err, journal.ErrDamaged) {
+				t.Errorf("who comes second is told %v", err)
+			}
+			x.wantHeld(1, 7)
+		})
+	}
 }
 
 // An index that has rotted is written again once somebody has met it: the segment is not read whole each time it

@@ -113,6 +113,16 @@ func (l *Log) checkRange(op uint64) error {
 	return nil
 }
 
+func (l *Log) closePrepared() {
+	for _, p := range l.prepared {
+		p.file.Close()
+	}
+	if l.preparing != nil {
+		l.preparing.file.Close()
+	}
+	l.prepared, l.preparing = nil, nil
+}
+
 // Close closes every file. What was not synced is not made durable.
 func (l *Log) Close() error {
 	l.prepareMu.Lock()
@@ -126,13 +136,7 @@ func (l *Log) Close() error {
 		}
 	}
 	l.mu.Unlock()
-	for _, p := range l.prepared {
-		p.file.Close()
-	}
-	if l.preparing != nil {
-		l.preparing.file.Close()
-	}
-	l.prepared, l.preparing = nil, nil
+	l.closePrepared()
 	_ = l.fail(ErrClosed)
 	err := l.markFile.Close()
 	if e := l.state.Close(); err == nil {

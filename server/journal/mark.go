@@ -24,7 +24,7 @@ type Mark struct {
 
 // The payload of the file mark, little-endian:
 //
-//	 0  version  u32  2
+//	 0  version  u32  3
 //	 4  group    u32
 //	 8  cluster  u64
 //	16  op, sum, next_offset, commit op, commit sum  u64 each
@@ -32,10 +32,12 @@ type Mark struct {
 //	64  synced   u64
 //	72  filling  first, last op  u64 each
 //
-// Version 1 ends before synced: how much of what is held was synced is not known. It is read, and never written.
+// Version 1 ends before synced: how much of what is held was synced is not known. Version 2 ends before filling. Both are
+// read, and never written.
 const (
-	markVersion     = 2
-	markBytes       = markBytesFirst + 24
+	markVersion     = 3
+	markBytes       = 88
+	markBytesSecond = 72 // of version 2
 	markBytesFirst  = 64 // of version 1
 	markFencedBit   = 1
 	markSumKnownBit = 2
@@ -70,8 +72,11 @@ func putMark(b []byte, cluster uint64, group uint32, m *Mark) {
 
 func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
 	le := binary.LittleEndian
-	isFirst := len(b) == markBytesFirst && le.Uint32(b) == 1
-	if !isFirst && (len(b) != markBytes || le.Uint32(b) != markVersion) {
+	version := uint32(0)
+	if len(b) >= markBytesFirst {
+		version = le.Uint32(b)
+	}
+	if want := map[uint32]int{1: markBytesFirst, 2: markBytesSecond, markVersion: markBytes}[version]; want == 0 || len(b) != want {
 		return Mark{}, fmt.Errorf("mark of %d bytes: %w: unknown version", len(b), ErrUnreadable)
 	}
 	if c, g := le.Uint64(b[8:]), le.Uint32(b[4:]); c != cluster || g != group {
@@ -84,10 +89,12 @@ func parseMark(b []byte, cluster uint64, group uint32) (Mark, error) {
 	m := Mark{ID: vsr.ID{Op: le.Uint64(b[16:]), Sum: le.Uint64(b[24:])}, NextOffset: le.Uint64(b[32:]),
 		Commit: vsr.ID{Op: le.Uint64(b[40:]), Sum: le.Uint64(b[48:])},
 		Fenced: flags&markFencedBit != 0, SumKnown: flags&markSumKnownBit != 0, TopUnknown: flags&markTopLostBit != 0}
-	if isFirst {
-		return m, nil
+	if version >= 2 {
+		m.Synced = le.Uint64(b[64:])
 	}
-	m.Synced, m.Filling = le.Uint64(b[64:]), OpRange{le.Uint64(b[72:]), le.Uint64(b[80:])}
+	if version >= 3 {
+		m.Filling = OpRange{le.Uint64(b[72:]), le.Uint64(b[80:])}
+	}
 	if m.Synced > m.ID.Op || m.Filling.First > m.Filling.Last {
 		return Mark{}, fmt.Errorf("mark at op %d, synced up to op %d, filling %v: %w", m.ID.Op, m.Synced, m.Filling, ErrUnreadable)
 	}

@@ -180,6 +180,7 @@ func (l *Log) abandon() {
 			f.file.Close()
 		}
 	}
+	l.closePrepared()
 }
 
 func (r *Recovered) find(format string, args ...any) {

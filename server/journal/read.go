@@ -38,6 +38,10 @@ func (l *Log) locateLocked(op uint64) (place, error) {
 			return place{}, &DamageError{File: l.segmentName(l.find(op).first), Offset: -1, Op: op, Hole: l.holeAround(op), Err: cause}
 		}
 		s, err := l.pin(l.find(op))
+		if err == nil && l.inHole(op) { // another reader has met it while the lock was free
+			l.unpin(s)
+			continue
+		}
 		if err == nil {
 			i := int(op - s.first)
 			return place{seg: s, file: s.file, at: s.entries[i].at, end: s.entryEnd(i), sum: s.entries[i].sum, cuts: l.cuts}, nil

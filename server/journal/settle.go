@@ -97,17 +97,14 @@ func (rec *recovery) syncFilled(s *segment) error {
 		return nil
 	}
 	l.mu.Lock()
-	_, err := l.pin(s)
+	pinned, err := l.pinLeft(s)
 	l.mu.Unlock()
-	if errors.Is(err, ErrDamaged) {
-		return nil // its file cannot be read
-	}
-	name := l.segmentName(s.first)
-	if err != nil {
-		return fault(name, "read", err)
+	if !pinned {
+		return err
 	}
 	defer l.release(s)
-	for op := first; op <= last; op++ {
+	name := l.segmentName(s.first)
+	for op := first; op <= min(last, s.first+s.placed-1); op++ {
 		_, frame, err := l.ReadFrame(op, nil)
 		if errors.Is(err, ErrDamaged) {
 			continue

@@ -147,7 +147,7 @@ func (l *Log) readTables(names []string, r *Recovered) {
 		t, err := l.readTable(name)
 		if err != nil || t.ID.Op != op {
 			r.find("%s is skipped: %v", name, err)
-			if answer := syscall.Errno(0); errors.As(err, &answer) && answer != syscall.ENOENT {
+			if !isDamage(err) || errors.Is(err, syscall.EIO) {
 				r.Unread = append(r.Unread, Unread{Op: op, Err: fault(name, "read", err)})
 			}
 			continue
@@ -156,7 +156,8 @@ func (l *Log) readTables(names []string, r *Recovered) {
 	}
 }
 
-// Unread is a checkpoint of which the operating system gave no bytes. They may be whole: the next try may find them.
+// Unread is a checkpoint of which the operating system gave no bytes. They may be whole: the next try may find them,
+// also after an EIO. Where that lasts somebody must look at the disk.
 type Unread struct {
 	Op  uint64
 	Err error

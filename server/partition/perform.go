@@ -44,8 +44,12 @@ type Job struct {
 }
 
 func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
+	end := min(j.ID.Op, log.Written().Op)
 	if err := log.CutKeeping(j.ID.Op, j.Top); err != nil {
 		return fmt.Errorf("cut to op %d: %w", j.ID.Op, err)
+	}
+	if held := log.Written().Op; held < end { // a start can go on from there, a replica that runs has committed more
+		return fmt.Errorf("cut to op %d: the log ends at op %d, for damage behind it leaves the next one no place; the next start fetches what is missing", end, held)
 	}
 	post(vsr.Input{Kind: vsr.InCutDone, ID: j.ID})
 	return nil

@@ -23,7 +23,6 @@ type pulls struct {
 	useless  int                  // finished pulls in a row with commit where it was
 	refusals [vsr.ReplicasMax]int // by server: offers in a row that were not taken up
 	attempts int                  // transfers begun in this outage
-	excused  bool                 // it has said that it cannot keep up
 }
 
 // sent takes note of a pull request; false: it only lets a running pull go on.
@@ -50,7 +49,7 @@ func (p *pulls) count(l *Liveness, m *vsr.Message, s *vsr.Status) {
 		return
 	}
 	p.counted, p.attempt = true, true
-	if p.attempts++; p.attempts > AttemptsMax && !p.excused {
+	if p.attempts++; p.attempts > AttemptsMax {
 		l.Fail("P3", "replica %d begins transfer %d of one outage, up to op %d, at commit %d of %d", m.To, p.attempts, p.target, s.Commit.Op, l.cluster.Commit)
 	}
 }
@@ -125,7 +124,7 @@ func (l *Liveness) Delivered(m *vsr.Message, s *vsr.Status) {
 // Observed takes note of an event.
 func (l *Liveness) Observed(replica int, e *vsr.Event) {
 	if e.Kind == vsr.EventCannotKeepUp {
-		l.pulls[replica].excused = true
+		l.pulls[replica].attempts = 0 // as many again until it says so once more
 	}
 }
 
@@ -133,6 +132,6 @@ func (l *Liveness) Observed(replica int, e *vsr.Event) {
 // it: what it still lacks is no matter of the outage.
 func (p *pulls) tick(l *Liveness, i int) {
 	if op := l.cluster.Nodes[i].Status.Commit.Op; op+l.RingOps > l.cluster.Commit || op >= l.commitBefore(OutageTicks) {
-		p.attempts, p.attempt, p.excused = 0, false, false
+		p.attempts, p.attempt = 0, false
 	}
 }
