@@ -125,9 +125,9 @@ sim: ## simulate kept and new seeds for FOR=2m (from FIRST=N on), or PLAY='--see
 	go test ./server/sim -count=1 -v -run '^TestCampaignCovers$$' -sim.coverage=$(CURDIR)/bin/sim-coverage/profile
 	go test ./server/sim -count=1 -timeout 0 -run '^TestFreshProcesses$$' -sim.same=$(or $(SAME),200)
 
-mutants: ## let the simulator find each mutant of server/sim/mutants within SEEDS=2000 seeds, and print the table of docs/simulator.md; FOR=5m plays a piece, and the next call goes on; ONLY=NAME,NAME
+mutants: ## let the simulator find each mutant of server/sim/mutants within SEEDS=4000 seeds, and print the table of docs/simulator.md; FOR=5m plays a piece, and the next call goes on; ONLY=NAME,NAME
 	@mkdir -p bin
-	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),2000) -mutants.only='$(ONLY)' \
+	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),4000) -mutants.only='$(ONLY)' \
 		-mutants.for=$(or $(FOR),0) -mutants.table=$(CURDIR)/bin/mutants.md
 
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
