@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"io"
+	"syscall"
 
 	"rejoin/server/journal"
 	"rejoin/server/vsr"
@@ -66,7 +67,7 @@ func (c *consumer) read(p *process, most int64) {
 // damaged goes on with another replica where this one cannot read, or puts another log in the place of
 // its own just now.
 func (c *consumer) damaged(p *process, err error) {
-	if errors.Is(err, journal.ErrClosed) {
+	if errors.Is(err, journal.ErrClosed) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENOMEM) { // not this time
 		return
 	}
 	if !errors.Is(err, journal.ErrDamaged) {

@@ -51,8 +51,8 @@
 //   - more loss of memory than the log promises to survive: more replicas that forget (a lost directory,
 //     or power with un-synced acknowledgements) than a quorum leaves out. So "too many lost un-synced
 //     writes together" is never met but by a single node;
-//   - a file of ops that goes under a process that runs, and an op that rots in a file whose index has rotted under it: what
-//     is left to tell where ops stand is damaged once on a disk, and no op of it besides;
+//   - an op that rots in a file whose index has rotted under a process that runs: what is left to tell where ops stand is
+//     damaged once on a disk, and no op of it besides. A file of ops goes under a process only before it has been opened;
 //   - damage of both copies of a state, of the mark and of ops of one log; of ops in a topic that acknowledges
 //     un-synced writes; and of ops above what the mark told when it was last synced, of a replica that loses power
 //     before they are repaired, durably;

@@ -29,14 +29,22 @@ func (x *nemesis) failOnce() {
 		n.end(killed)
 		x.restartLater(n)
 	}
+	answer := syscall.EIO
+	if (verb == faultfs.VerbOpen || verb == faultfs.VerbCreate) && x.rng.chance(0.4) { // there was none left, which says nothing of the file
+		answer = pick(x.rng, syscall.EMFILE, syscall.ENOMEM)
+		if verb == faultfs.VerbOpen {
+			name = pick(x.rng, name, ".idx", ".seg")
+		}
+	}
 	x.w.note(n.id, "will fail once: "+string(verb), name, uint64(after))
 	x.w.cover.DiskErrors++
 	n.mayFail = true
-	n.fs.Inject(faultfs.Fault{Verb: verb, Name: name, After: after, Err: syscall.EIO})
+	n.fs.Inject(faultfs.Fault{Verb: verb, Name: name, After: after, Err: answer})
 }
 
-// loseSegment kills a process and takes a file of ops away, with its index: all copies of these ops that it
-// has are damaged at once, and nothing tells where they stood.
+// loseSegment takes a file of ops away: all copies of these ops that a replica has are damaged at once. Mostly the
+// process is killed first and the index goes, too, so that nothing tells where they stood. A process that has not
+// opened the file may live on, and meet the loss when it does.
 func (x *nemesis) loseSegment() {
 	n := x.victim()
 	if n == nil || !n.life.running() || n.shaken || n.seen.cuts > 0 {
@@ -49,14 +57,20 @@ func (x *nemesis) loseSegment() {
 	if !x.mayDamage(n, span{first, last}) {
 		return
 	}
-	n.end(killed)
-	x.restartLater(n)
+	name := segmentName(first)
+	index := strings.TrimSuffix(name, ".seg") + ".idx"
+	lives := !n.fs.IsOpen(name) && x.rng.chance(0.7) && (x.w.setup.synced || x.mayLose(n))
+	if lives {
+		n.mayFail = true // damage that reaches over its commit may leave a log no place to end in
+	} else {
+		n.end(killed)
+		x.restartLater(n)
+	}
 	n.rotted = true
 	x.w.cover.LostSegments++
-	name := segmentName(first)
 	x.w.note(n.id, "lost segment", name, first, last)
 	n.fs.Delete(name)
-	if index := strings.TrimSuffix(name, ".seg") + ".idx"; n.has(index) {
+	if n.has(index) && !(lives && x.rng.chance(0.5)) {
 		n.fs.Delete(index)
 	}
 }

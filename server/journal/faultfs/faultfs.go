@@ -76,7 +76,7 @@ func (f *FS) Open(name string) (journal.File, error) {
 	if n.dir {
 		return nil, pathError("open", name, syscall.EISDIR)
 	}
-	return &file{fs: f, node: n, generation: f.generation}, nil
+	return f.handle(n), nil
 }
 
 // Create makes a file that is not there.
@@ -96,7 +96,7 @@ func (f *FS) Create(name string) (journal.File, error) {
 	}
 	n := &node{name: name}
 	f.apply(dirOp{to: name, node: n})
-	return &file{fs: f, node: n, generation: f.generation}, nil
+	return f.handle(n), nil
 }
 
 // Mkdir makes a directory; it is no error when it is there.

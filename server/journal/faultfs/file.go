@@ -26,6 +26,8 @@ type node struct {
 	cache    []*page // nil is a page of zeros
 	disk     []*page
 	dirty    []uint64 // bit per page: a sync will write it
+	handles  int      // that are open, of the generation opened
+	opened   int
 }
 
 func at(pages []*page, i int) *page {
@@ -149,6 +151,21 @@ type file struct {
 	closed     bool
 }
 
+// handle opens n.
+func (f *FS) handle(n *node) *file {
+	if n.opened != f.generation {
+		n.opened, n.handles = f.generation, 0
+	}
+	n.handles++
+	return &file{fs: f, node: n, generation: f.generation}
+}
+
+// IsOpen tells whether a file has a handle: who has one goes on to read it when its name is gone.
+func (f *FS) IsOpen(name string) bool {
+	n := f.names[clean(name)]
+	return n != nil && n.opened == f.generation && n.handles > 0
+}
+
 func (h *file) usable() error {
 	switch {
 	case h.generation != h.fs.generation:
@@ -268,6 +285,7 @@ func (h *file) Close() error {
 		return pathError("close", h.node.name, err)
 	}
 	h.closed = true
+	h.node.handles--
 	if err := h.fs.read(VerbClose, h.node.name); err != nil {
 		return pathError("close", h.node.name, err)
 	}
