@@ -115,13 +115,7 @@ func TestDamageWithoutAnIndex(t *testing.T) {
 		t.Fatalf("fill with a frame that is not the parent of the next: %v", err)
 	}
 	x.fill(14)
-	x.must(x.log.SyncMark())
-	x.crash()
-	x.wantEnd(40, 40)
-	x.wantHeld(1, 40)
-	if len(x.rec.Findings) != 0 {
-		t.Fatalf("findings after repair: %q", x.rec.Findings)
-	}
+	x.wantRepaired(40)
 }
 
 func TestLostSegmentFile(t *testing.T) {

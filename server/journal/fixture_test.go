@@ -143,6 +143,18 @@ func (x *fixture) wantEnd(held, top uint64) {
 	}
 }
 
+// wantRepaired: the log is whole up to op end, and so it is after a power cut, with nothing found amiss.
+func (x *fixture) wantRepaired(end uint64) {
+	x.Helper()
+	x.must(x.log.SyncMark())
+	x.crash()
+	x.wantEnd(end, end)
+	x.wantHeld(1, end)
+	if len(x.rec.Findings) != 0 {
+		x.Fatalf("findings after repair: %q", x.rec.Findings)
+	}
+}
+
 func (x *fixture) wantHoles(want ...journal.OpRange) {
 	x.Helper()
 	got := x.log.Holes()

@@ -52,12 +52,7 @@ func TestDamageMetWhileASegmentIsLoaded(t *testing.T) {
 			x.fill(10, 11, 12, 13, 14)
 			x.wantHoles()
 			x.wantHeld(1, 40)
-			x.must(x.log.SyncMark())
-			x.crash()
-			x.wantHeld(1, 40)
-			if len(x.rec.Findings) != 0 {
-				t.Fatalf("findings after repair: %q", x.rec.Findings)
-			}
+			x.wantRepaired(40)
 		})
 	}
 }
@@ -110,13 +105,7 @@ func TestASegmentFileGoesWhileTheLogRuns(t *testing.T) {
 			x.must(errors.Join(misfits...))
 			x.wantHoles()
 			x.wantHeld(1, 40)
-			x.must(x.log.SyncMark())
-			x.crash()
-			x.wantEnd(40, 40)
-			x.wantHeld(1, 40)
-			if len(x.rec.Findings) != 0 {
-				t.Fatalf("findings after repair: %q", x.rec.Findings)
-			}
+			x.wantRepaired(40)
 		})
 	}
 }

@@ -61,6 +61,23 @@ func TestTableLost(t *testing.T) {
 	f.close()
 }
 
+// newTrimmedRig holds so many ops, two a segment, that retention has trimmed below op 3: checkpoints are those of ops 4 and 10.
+func newTrimmedRig(t *testing.T, ops uint64) *fullRig {
+	t.Helper()
+	f := newFullRig(t, 0)
+	f.disk.options.RetentionBytes = 1
+	for f.last.Op < ops {
+		jobs := []Job{f.job(JobAppend), f.job(JobAppend)}
+		if op := f.last.Op; op == 4 || op == 10 {
+			jobs = append(jobs, Job{Kind: JobTable, Keep: op, Table: vsr.Table{ID: f.last.ID(), Offset: f.last.NextOffset()}})
+		}
+		if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+			t.Fatal(len(left), err)
+		}
+	}
+	return f
+}
+
 // TestRotNearTheNewestTable: one rotten bit below the newest checkpoint, where the log has no index yet, or
 // in the checkpoint itself, costs what has to be fetched again. It does not stop the node for good: the
 // one before and the log above it are kept for that.
@@ -74,17 +91,7 @@ func TestRotNearTheNewestTable(t *testing.T) {
 		{"table", "table-00000000000000000010.tab", 10, 10},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := newFullRig(t, 0)
-			f.disk.options.RetentionBytes = 1
-			for range 5 {
-				jobs := []Job{f.job(JobAppend), f.job(JobAppend)}
-				if op := f.last.Op; op == 4 || op == 10 {
-					jobs = append(jobs, Job{Kind: JobTable, Keep: op, Table: vsr.Table{ID: f.last.ID(), Offset: f.last.NextOffset()}})
-				}
-				if left, err := f.perform(jobs); err != nil || len(left) > 0 {
-					t.Fatal(len(left), err)
-				}
-			}
+			f := newTrimmedRig(t, 10)
 			if start := f.disk.Log().Start(); start != 3 {
 				t.Fatalf("the log begins at op %d; what is above the checkpoint at op 4 is needed, and no more", start)
 			}
@@ -105,8 +112,8 @@ func TestRotNearTheNewestTable(t *testing.T) {
 	}
 }
 
-// TestACheckpointThatCannotBeReadNow: what the operating system gives no bytes of may be whole. A start that would have to give up
-// ops without it gives up nothing, and the next one finds all that there was.
+// TestACheckpointThatCannotBeReadNow: what the operating system gives no bytes of may be whole. A start that would have
+// to give up ops without it gives up nothing, and the next one finds all that there was.
 func TestACheckpointThatCannotBeReadNow(t *testing.T) {
 	const newest = "table-00000000000000000010.tab"
 	for _, test := range []struct {
@@ -122,17 +129,7 @@ func TestACheckpointThatCannotBeReadNow(t *testing.T) {
 		{name: "all is there", answer: syscall.EIO, harm: func(f *fullRig) {}, starts: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := newFullRig(t, 0)
-			f.disk.options.RetentionBytes = 1
-			for range 6 {
-				jobs := []Job{f.job(JobAppend), f.job(JobAppend)}
-				if op := f.last.Op; op == 4 || op == 10 {
-					jobs = append(jobs, Job{Kind: JobTable, Keep: op, Table: vsr.Table{ID: f.last.ID(), Offset: f.last.NextOffset()}})
-				}
-				if left, err := f.perform(jobs); err != nil || len(left) > 0 {
-					t.Fatal(len(left), err)
-				}
-			}
+			f := newTrimmedRig(t, 12)
 			if err := f.disk.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -160,6 +157,30 @@ func TestACheckpointThatCannotBeReadNow(t *testing.T) {
 			f.close()
 		})
 	}
+}
+
+// TestACutThatEndsLower: a hole without a place leaves a cut into it no place to end in. A replica that runs has committed
+// more than what is left, so its disk says so; the next start goes on from there.
+func TestACutThatEndsLower(t *testing.T) {
+	f := newTrimmedRig(t, 40)
+	if err := errors.Join(f.disk.Log().SyncMark(), f.disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f.open()
+	if err := f.disk.Log().Headers(19, 40, func(*vsr.Header) error { return nil }); err != nil { // more segments than stay loaded
+		t.Fatal(err)
+	}
+	const segment = "topics/t/0/00000000000000000005"
+	f.fs.Delete(segment + ".idx")
+	f.fs.Rot(segment+".seg", 1000, 1)
+	if _, _, err := f.disk.Log().ReadFrame(6, nil); !errors.Is(err, journal.ErrDamaged) {
+		t.Fatalf("op 6 is read: %v", err)
+	}
+	f.posted = nil
+	if _, err := f.perform([]Job{{Kind: JobCut, ID: vsr.ID{Op: 5}}}); err == nil || len(f.posted) > 0 {
+		t.Errorf("cut to op 5, the log ends at op %d: %v, and %d inputs tell of it", f.disk.Log().Written().Op, err, len(f.posted))
+	}
+	f.close()
 }
 
 // TestReplayBeginsBehindTheCheckpoint: a register that a checkpoint knows already must not come a second time,

@@ -427,12 +427,7 @@ func TestPullsWhatIsMissingBetweenTwoHoles(t *testing.T) {
 // What was found of the own log above commit, that it does not belong, is not forgotten over a hole that is closed
 // meanwhile: what does not fit would be asked for again after each of them.
 func TestDoubtOutlastsAHole(t *testing.T) {
-	var mine, all chain
-	mine.grow(22, 1)
-	all = append(all, mine...)
-	mine.grow(2, 1) // 23 and 24, which nobody else has
-	all.grow(2000, 2)
-	g := newRig(t, 2, State{View: 3, LogView: 3}, mine, 22)
+	g, all := foreignTailRig(t)
 	for op := uint64(2); op <= 20; op += 2 {
 		g.step(Input{Kind: InDamaged, ID: ID{Op: op}})
 	}

@@ -235,15 +235,22 @@ func TestAsksForPreparesLessAndLess(t *testing.T) {
 	g.want(2, 2, 2, 3)
 }
 
-// A replica whose own last ops do not belong, and whose peer has trimmed just past them, takes the peer's
-// chain at once: to ask once more above its head would bring what has been seen not to fit.
-func TestForeignTailBelowATrimmedPeer(t *testing.T) {
+// foreignTailRig is replica 2 with ops 23 and 24 of view 1, which nobody else has, above what it has committed; and the
+// log of the others.
+func foreignTailRig(t *testing.T) (*rig, chain) {
+	t.Helper()
 	var mine, all chain
 	mine.grow(22, 1)
 	all = append(all, mine...)
-	mine.grow(2, 1) // 23 and 24, which nobody else has
+	mine.grow(2, 1)
 	all.grow(2000, 2)
-	g := newRig(t, 2, State{View: 3, LogView: 3}, mine, 22)
+	return newRig(t, 2, State{View: 3, LogView: 3}, mine, 22), all
+}
+
+// A replica whose own last ops do not belong, and whose peer has trimmed just past them, takes the peer's
+// chain at once: to ask once more above its head would bring what has been seen not to fit.
+func TestForeignTailBelowATrimmedPeer(t *testing.T) {
+	g, all := foreignTailRig(t)
 	foreign := 0
 	for range 300 {
 		g.hear(0, 6, Message{Kind: MsgTellHead, Commit: all.id(2000), Head: all.id(2000)})
