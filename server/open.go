@@ -117,7 +117,7 @@ func (g *group) recover() error {
 		return err
 	}
 	g.disk = disk
-	g.part, err = partition.New(partition.Options{Replica: config, Boot: boot, RingFrames: n.ringFrames(), RingBytes: int(limits.RingBytes), CheckpointBytes: limits.SegmentBytes, Outside: g})
+	g.part, err = partition.New(partition.Options{Replica: config, Boot: boot, RingFrames: n.ringFrames(), RingBytes: n.ringBytes(), CheckpointBytes: limits.SegmentBytes, Outside: g})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"rejoin/server/partition"
 	"rejoin/server/vsr"
+	"rejoin/server/wire"
 )
 
 // peerQueueFrames may wait for a peer that is slow.
@@ -34,6 +35,12 @@ func (n *node) poolBuffers() int {
 func (n *node) ringFrames() int {
 	share := n.poolBuffers() / 2 / n.config.Partitions()
 	return max(1, min(n.config.Limits.RingOps, max(share-n.config.Limits.PipelineOps, share/2)))
+}
+
+// ringBytes is how many bytes of frames a group's ring keeps at most: its share of what all of a node keep, yet a frame of any size. Until
+// a ring is full each frame takes memory that was never used, and the first touch of a page costs more than what is copied into it.
+func (n *node) ringBytes() int {
+	return max(wire.FrameBytesMax, int(n.config.Limits.RingBytes/int64(n.config.Partitions())))
 }
 
 // sparedBuffers is how many buffers pulls leave to everybody else.

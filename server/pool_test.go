@@ -61,6 +61,17 @@ func TestPoolIsShared(t *testing.T) {
 	}
 }
 
+// TestRingsShareBytes: what the rings of all partitions may keep is what one of a lone partition may, or one frame each.
+func TestRingsShareBytes(t *testing.T) {
+	for _, partitions := range []int{1, 3, 16, partitionsMax} {
+		n := &node{config: *testConfig(3, partitions)}
+		all := int64(n.ringBytes()) * int64(partitions)
+		if want := n.config.Limits.RingBytes; all > max(want, int64(partitions)*wire.FrameBytesMax) || all < want-int64(partitions) {
+			t.Errorf("%d partitions: rings keep %d bytes in all, want %d", partitions, all, want)
+		}
+	}
+}
+
 // TestPoolHoldsAPull: a lone partition that catches up, by chunks as large as they come, leaves clients and peers theirs.
 func TestPoolHoldsAPull(t *testing.T) {
 	n := &node{config: *testConfig(3, 1)}
