@@ -278,6 +278,70 @@ func TestReadBeginsAtTheEarliestOffset(t *testing.T) {
 	}
 }
 
+// TestReadAsksAhead: the next answer is on its way before the first batch has been judged.
+func TestReadAsksAhead(t *testing.T) {
+	s := startStub(t)
+	fill(t, s, 40)
+	before, batches := s.nodes[1].requests.Load(), 0
+	_, err := s.ReadReplica(t.Context(), "n1", func(loadgen.ReadBatch) error {
+		for deadline := time.Now().Add(5 * time.Second); batches == 0 && s.nodes[1].requests.Load() < before+2; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				return errors.New("nothing more was asked for within 5 s")
+			}
+		}
+		batches++
+		return nil
+	})
+	if err != nil || batches != 40 {
+		t.Fatalf("%d batches of 40, err %v", batches, err)
+	}
+}
+
+// TestReadThatIsGivenUp: whoever judges the batches gives up while the next answer is on its way, and does not come.
+func TestReadThatIsGivenUp(t *testing.T) {
+	s := startStub(t)
+	fill(t, s, 40)
+	s.nodes[1].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
+		s.nodes[1].frozen.Store(true) // from the next on
+		return false
+	})
+	enough := errors.New("enough")
+	if _, err := s.ReadReplica(t.Context(), "n1", func(loadgen.ReadBatch) error { return enough }); !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+}
+
+func TestReadOfALogTrimmedMeanwhile(t *testing.T) {
+	s := startStub(t)
+	fill(t, s, 40)
+	asked := 0
+	s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
+		if asked++; asked < 3 {
+			return false
+		}
+		ctx.SetStatusCode(410)
+		fmt.Fprint(ctx, `{"error":"below_earliest","message":"m","earliest_offset":1000}`)
+		return true
+	})
+	if _, _, _, err := readAll(t.Context(), s, "n0"); err == nil || !strings.Contains(err.Error(), "trimmed its log up to offset 1000 while it was read") {
+		t.Fatal(err)
+	}
+}
+
+// TestReadOfTooMuch: no memory is taken for an answer that is longer than what was asked for.
+func TestReadOfTooMuch(t *testing.T) {
+	s := startStub(t)
+	fill(t, s, 10)
+	s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
+		ctx.Response.SkipBody = true
+		ctx.Response.Header.SetContentLength(1 << 40)
+		return true
+	})
+	if _, _, _, err := readAll(t.Context(), s, "n0"); err == nil || !strings.Contains(err.Error(), "is to have 1099511627776 bytes") {
+		t.Fatal(err)
+	}
+}
+
 func TestReadWaitsForAReplicaThatSaysNotNow(t *testing.T) {
 	s := startStub(t)
 	fill(t, s, 3)

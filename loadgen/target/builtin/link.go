@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,6 +63,7 @@ type request struct {
 	method, path, lines string
 	body                []byte
 	answerBytesMax      int
+	into                []byte // memory for the body of the answer, for one that is large; nil: the response's own
 }
 
 // do makes one exchange. The response is valid until the next one. ctx may be nil; when it is done,
@@ -77,8 +80,7 @@ func (l *link) do(ctx context.Context, r request, deadline time.Time) (*fasthttp
 		l.close()
 		return nil, f
 	}
-	l.response.Reset()
-	if err := l.response.ReadLimitBody(l.in, r.answerBytesMax); err != nil {
+	if err := l.receive(r); err != nil {
 		l.close()
 		return nil, &failure{cause: causeOf(err), sent: true, err: fmt.Errorf("%s: waiting for the answer: %w", l.address, err)}
 	}
@@ -86,6 +88,27 @@ func (l *link) do(ctx context.Context, r request, deadline time.Time) (*fasthttp
 		l.close()
 	}
 	return &l.response, nil
+}
+
+// receive reads the answer. fasthttp would take new memory for each large body.
+func (l *link) receive(r request) error {
+	l.response.Reset()
+	if r.into == nil {
+		return l.response.ReadLimitBody(l.in, r.answerBytesMax)
+	}
+	if err := l.response.Header.Read(l.in); err != nil {
+		return err
+	}
+	n := l.response.Header.ContentLength()
+	if n < 0 || n > r.answerBytesMax {
+		return fmt.Errorf("the answer is to have %d bytes, and at most %d were asked for", n, r.answerBytesMax)
+	}
+	body := slices.Grow(r.into[:0], n)[:n]
+	if _, err := io.ReadFull(l.in, body); err != nil {
+		return err
+	}
+	l.response.SetBodyRaw(body)
+	return nil
 }
 
 // connect makes sure of a connection that the other side has not closed. Asking before sending keeps

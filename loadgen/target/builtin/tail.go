@@ -48,12 +48,16 @@ func (t *tail) Next(ctx context.Context, deadline time.Time, yield func(loadgen.
 	}
 	switch status := response.StatusCode(); status {
 	case fasthttp.StatusOK:
-		if err := t.extent(response); err != nil {
+		if _, _, err := extent(response); err != nil {
 			return err
 		}
 		return t.frames(response.Body(), yield)
 	case fasthttp.StatusGone:
-		return t.skipTrimmed(response)
+		next, err := skipTrimmed(response, t.next, !t.chain.begun)
+		if err == nil {
+			t.next = next
+		}
+		return err
 	default:
 		return fmt.Errorf("status %d: %s", status, clip(response.Body()))
 	}
