@@ -133,13 +133,14 @@ func catchUp(s Sample) (all []float64) {
 	return all
 }
 
-// readBack are all readings of live replicas.
+// readBack are all readings of running replicas with the others stopped. Nodes that make segments ready again after a burst take the
+// cores that a reading of all at once is to be measured on.
 func readBack(s Sample) (all []float64) {
 	if s.Loopback == nil {
 		return nil
 	}
 	for _, r := range s.Summary.Verification {
-		if r.Name == "live" && r.Ok && r.DurationMs > 0 {
+		if r.Name == "alone" && r.Ok && r.DurationMs > 0 {
 			all = append(all, ratio(float64(r.VerifiedBatches)*float64(s.Summary.FrameBytes)/(r.DurationMs/1e3), s.Loopback.SendfileBytesPerS)...)
 		}
 	}
