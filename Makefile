@@ -49,6 +49,8 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go vet -tags browser ./cmd/bench
 	go test -tags browser -v -run "Browser|LogIn" ./cmd/bench
 	cd .ci/openapi && go test ./...
+	go vet -C peers/raft ./...
+	go test -C peers/raft -race ./...
 
 vortex: ## real processes behind fault proxies, killed, stopped, cut off at random, for FOR=5m; SEED=N repeats
 	go test ./cmd/bench -run '^TestVortex$$' -count=1 -timeout 0 -v -vortex.for $(or $(FOR),5m) -vortex.seed $(or $(SEED),0)
@@ -62,9 +64,10 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
 
-peers: ## build or fetch the servers of other systems that targets start, into bin/peers: nats-server; Kafka's jars, where Java and Maven are (docs/targets.md)
+peers: ## build or fetch the logs of others, into bin/peers: for targets nats-server, and Kafka's jars where Java and Maven are (docs/targets.md); for a goal hashicorp-raft (docs/limits.md)
 	@mkdir -p bin/peers
 	cd peers/nats && go build -o ../../bin/peers/nats-server github.com/nats-io/nats-server/v2
+	@$(MAKE) --no-print-directory peer-raft
 	@if ! command -v java >/dev/null || ! command -v mvn >/dev/null; then \
 		echo "no Kafka: it needs Java 17 and Maven (default-jre-headless and maven on Debian)"; \
 	elif mvn -B -q -Dstyle.color=never -f peers/kafka/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/peers/kafka/libs; then \
@@ -110,7 +113,14 @@ pgo: ## profile scenario saturate into cmd/bench/default.pgo; compare builds wit
 # What a campaign must have run. cmd/bench is in the list because only a main package that counts itself writes the counts.
 SIM_COVER := rejoin/cmd/bench,rejoin/server/vsr,rejoin/server/partition,rejoin/server/journal
 
-goals: build ## measure every goal of speed against this machine, about 75 minutes, resumable; ARGS='--only burst,steady' for some
+# The program that runs hashicorp/raft, for one of the goals.
+.PHONY: peer-raft
+peer-raft:
+	@mkdir -p bin/peers
+	go build -C peers/raft -o ../../bin/peers/hashicorp-raft .
+
+goals: build ## measure every goal of speed against this machine, about 80 minutes, resumable; ARGS='--only burst,steady' for some
+	@$(MAKE) --no-print-directory peer-raft || echo "bin/peers/hashicorp-raft could not be built; its goal has no data"
 	$(BENCH) goals $(ARGS)
 
 scaling: build ## vary producers, batches, messages, nodes and partitions one at a time, about 14 minutes, resumable; ARGS='--only producers' for some

@@ -17,7 +17,8 @@ var gateTargets = []string{"test", "sim", "check"}
 // testLine is one `go test` of the Makefile.
 type testLine struct {
 	text        string
-	patterns    []string // of packages
+	module      string   // folder of the module whose packages it tests; "" is the root
+	patterns    []string // of packages, from there
 	tags        []string
 	race, short bool
 	run, skip   *regexp.Regexp // nil: not given
@@ -26,11 +27,11 @@ type testLine struct {
 // plays tells whether the line plays a test.
 func (l *testLine) plays(p played) bool {
 	matches := func(pattern string) bool {
-		whole := strings.TrimPrefix(pattern, "./")
+		whole := path.Join(l.module, strings.TrimPrefix(pattern, "./"))
 		room, below := strings.CutSuffix(whole, "...")
 		return whole == p.dir || below && (room == "" || under(p.dir, strings.TrimSuffix(room, "/")))
 	}
-	return slices.ContainsFunc(l.patterns, matches) && (p.tag == "" || slices.Contains(l.tags, p.tag)) && !(l.short && p.notShort) &&
+	return l.module == moduleOf(p.dir) && slices.ContainsFunc(l.patterns, matches) && (p.tag == "" || slices.Contains(l.tags, p.tag)) && !(l.short && p.notShort) &&
 		(l.run == nil || l.run.MatchString(p.name)) && (l.skip == nil || !l.skip.MatchString(p.name))
 }
 
@@ -39,6 +40,16 @@ type played struct {
 	dir, name string
 	tag       string // that its file asks for
 	notShort  bool   // it leaves itself out under -short
+}
+
+// moduleOf is the folder of the module that a package is of: the nearest one with a go.mod.
+func moduleOf(dir string) string {
+	for ; dir != "" && dir != "."; dir = path.Dir(dir) {
+		if _, err := os.Stat(path.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return ""
 }
 
 var variable = regexp.MustCompile(`\$\(([A-Z_]+)\)`)
@@ -78,6 +89,8 @@ func parseTestLine(t *testing.T, text string) *testLine {
 			value = strings.Trim(words[i+1], `'"`)
 		}
 		switch word {
+		case "-C":
+			l.module = value
 		case "-race":
 			l.race = true
 		case "-short":
@@ -150,6 +163,16 @@ func TestEveryTestIsPlayed(t *testing.T) {
 			if !names[name] {
 				t.Errorf("the Makefile names %s, and there is no such test: %s", name, l.text)
 			}
+		}
+	}
+}
+
+// TestALinePlaysItsModule: "./..." ends where another module begins, in both directions.
+func TestALinePlaysItsModule(t *testing.T) {
+	inside, outside := played{dir: "peers/raft", name: "TestThreeNodes"}, played{dir: "server/vsr", name: "TestScripts"}
+	for text, plays := range map[string][2]bool{"go test ./...": {false, true}, "go test -C peers/raft ./...": {true, false}, "go test ./peers/...": {false, false}} {
+		if l := parseTestLine(t, text); l.plays(inside) != plays[0] || l.plays(outside) != plays[1] {
+			t.Errorf("%s plays the test of the module inside: %v, of the root: %v", text, l.plays(inside), l.plays(outside))
 		}
 	}
 }

@@ -2,13 +2,7 @@
 
 package main
 
-import (
-	"fmt"
-	"os"
-	"path/filepath"
-
-	"rejoin/loadgen/target/kafka"
-)
+import "rejoin/loadgen/target/kafka"
 
 // peerKinds are the systems of others. A build with the tag core has none, and none of their client libraries: docs/targets.md says what that saves.
 func peerKinds() []targetKind {
@@ -17,13 +11,4 @@ func peerKinds() []targetKind {
 		{name: targetKafkaFlush, ports: 2, diskFactor: 1, tails: true, here: kafkaHere, open: newKafkaSystem(kafka.SyncEach), external: newRemoteKafka(kafka.SyncEach)},
 	}
 	return append(kafkas, natsKinds()...)
-}
-
-// peerProgram is where make peers puts a program: in the folder peers beside this one.
-func peerProgram(name string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find the bench binary: %w", err)
-	}
-	return filepath.Join(filepath.Dir(self), "peers", name), nil
 }

@@ -24,6 +24,7 @@ type sampler struct {
 	dir     string
 	samples goals.Folder
 	binary  string
+	raft    string // path of the program that runs hashicorp/raft; it may not be there
 	launch  launch
 	out     io.Writer
 }
@@ -37,11 +38,15 @@ func newSampler(env *environment, what string, again []goals.Series) (*sampler, 
 	if err != nil {
 		return nil, fmt.Errorf("find the bench binary: %w", err)
 	}
+	raft, err := peerProgram(goals.RaftProgram)
+	if err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(env.results, what)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	g := &sampler{what: what, dir: dir, samples: goals.Folder{Dir: dir}, binary: self, launch: launchProcess, out: env.out}
+	g := &sampler{what: what, dir: dir, samples: goals.Folder{Dir: dir}, binary: self, raft: raft, launch: launchProcess, out: env.out}
 	for _, s := range again {
 		err = errors.Join(err, g.samples.Forget(s.Name))
 	}
@@ -86,25 +91,29 @@ func (g *sampler) measure(ctx context.Context, series []goals.Series) error {
 			if err := g.samples.Write(sample); err != nil {
 				return err
 			}
-			fmt.Fprintf(g.out, "%s %d of %d: %s, %.0f batches/s%s, %v of %v\n", s.Name, n, s.Pairs, sample.Summary.Verdict, sample.Summary.BatchesPerS, shapeRateText(sample.Shape),
+			fmt.Fprintf(g.out, "%s %d of %d: %s, %.0f batches/s%s, %v of %v\n", s.Name, n, s.Pairs, sample.Summary.Verdict, sample.Summary.BatchesPerS, besideText(sample),
 				time.Since(began).Round(time.Second), s.Took.Round(time.Second))
 		}
 	}
 	return nil
 }
 
-func shapeRateText(s *results.ShapeLimit) string {
-	if s == nil {
-		return ""
+// besideText tells the rate of what ran beside.
+func besideText(s goals.Sample) string {
+	switch {
+	case s.Shape != nil:
+		return fmt.Sprintf(", the shape %.0f", s.Shape.BatchesPerS)
+	case s.Raft != nil:
+		return fmt.Sprintf(", hashicorp/raft %.0f", s.Raft.BatchesPerS)
 	}
-	return fmt.Sprintf(", the shape %.0f", s.BatchesPerS)
+	return ""
 }
 
-// sample runs the scenario, and the shape in turn before and after it.
+// sample runs the scenario, and what is measured beside it in turn before and after it.
 func (g *sampler) sample(ctx context.Context, s goals.Series, n int) (goals.Sample, error) {
 	sample := goals.Sample{Series: s.Name, Number: n, At: time.Now(), ShapeFirst: n%2 == 1}
 	beside := func() error {
-		return errors.Join(g.shape(ctx, s, &sample), g.limits(ctx, s, &sample), g.against(ctx, s, &sample))
+		return errors.Join(g.shape(ctx, s, &sample), g.besideRaft(ctx, s, &sample), g.limits(ctx, s, &sample), g.against(ctx, s, &sample))
 	}
 	run := func() error {
 		folder, err := g.scenario(ctx, s.Name, s.File(), n, &sample.Summary)

@@ -24,7 +24,7 @@ const (
 // Outcome is a row with what was measured.
 type Outcome struct {
 	Figure string `json:"figure"`
-	Series string `json:"series,omitempty"`
+	Series string `json:"series"`
 	Unit   string `json:"unit,omitempty"` // "": a count or a quotient
 	Better string `json:"better"`         // lower or higher
 
@@ -42,12 +42,9 @@ type Outcome struct {
 
 // Judge holds a row against the samples of its series.
 func Judge(r Row, samples []Sample) Outcome {
-	o := Outcome{Figure: r.Figure, Series: r.Series, Unit: r.Unit, Better: "higher", Floor: r.Floor, Goal: r.Goal, Status: NoData, Why: r.Missing}
+	o := Outcome{Figure: r.Figure, Series: r.Series, Unit: r.Unit, Better: "higher", Floor: r.Floor, Goal: r.Goal, Status: NoData}
 	if r.LowerIsBetter {
 		o.Better = "lower"
-	}
-	if r.Series == "" {
-		return o
 	}
 	var values []float64
 	counted, leftOut := Evidence(samples, r.Series)

@@ -29,6 +29,7 @@ type Sample struct {
 	Shape      *results.ShapeLimit    `json:"shape"`
 	Disk       *results.DiskLimit     `json:"disk"`
 	Loopback   *results.LoopbackLimit `json:"loopback"`
+	Raft       *Raft                  `json:"raft,omitempty"`
 
 	// Of a series with windows: the log's length that was asked for, the load's start since the run's, and the latency from due, of which
 	// WindowQuantiles are kept, in windows since the run's start.

@@ -15,6 +15,8 @@ type Series struct {
 	Pairs    int // samples; 0: as many as are asked for
 	// Shape is the load of the shape beside each run; 0: none.
 	Shape ShapeLoad
+	// Raft is the load of hashicorp/raft beside each run; 0: none.
+	Raft RaftLoad
 	// Against is a scenario that is run beside each run, to be compared with it; "": none.
 	Against string
 	// Limits are kinds of other limits measured beside each run.
@@ -27,7 +29,7 @@ type Series struct {
 }
 
 // Budget is how long all series may take.
-const Budget = 75 * time.Minute
+const Budget = 80 * time.Minute
 
 // ShapeLoad is a load of the shape.
 type ShapeLoad struct {
@@ -39,6 +41,7 @@ type ShapeLoad struct {
 const (
 	SeriesBurst     = "burst"
 	SeriesSustained = "sustained"
+	SeriesRaft      = "raft"
 	SeriesSteady    = "steady"
 	SeriesPrimary   = "primary-kills"
 	SeriesBackup    = "backup-kills"
@@ -48,6 +51,12 @@ const (
 	SeriesMany      = "partitions"
 	SeriesFew       = "partitions-few"
 	SeriesElections = "elections"
+)
+
+// What saturates where nothing else is said: the defaults of a scenario.
+const (
+	saturatedProducers  = 12
+	saturatedFrameBytes = 26_928
 )
 
 // steadyPayloadBytes is the size of a message of SeriesSteady.
@@ -71,6 +80,9 @@ func AllSeries(plan Plan) []Series {
 		{Name: SeriesSustained, About: "saturated for 30 s", Took: 105 * time.Second,
 			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 32s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 30 * time.Second}},
+		{Name: SeriesRaft, About: "saturated for 10 s, to be held against hashicorp/raft", Took: 55 * time.Second,
+			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 12s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
+			Raft:     RaftLoad{Producers: saturatedProducers, FrameBytes: saturatedFrameBytes, Warmup: 2 * time.Second, Duration: 10 * time.Second}},
 		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 36 s", Took: 65 * time.Second,
 			// 36 s are 10,800 batches: fewer than 10,000 carry no p99.9.
 			Scenario: fmt.Sprintf("messages_per_s: 30000\npayload_bytes: %d\nwarmup: 2s\nduration: 38s\nquiet_max: 60s\n%s", steadyPayloadBytes, demandNothing),
