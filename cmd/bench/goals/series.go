@@ -80,7 +80,7 @@ func AllSeries(plan Plan) []Series {
 		{Name: SeriesSustained, About: "saturated for 30 s", Took: 105 * time.Second,
 			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 32s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 30 * time.Second}},
-		{Name: SeriesRaft, About: "saturated for 10 s, to be held against hashicorp/raft", Took: 55 * time.Second,
+		{Name: SeriesRaft, About: "saturated for 10 s, to be held against hashicorp/raft", Took: 50 * time.Second,
 			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 12s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
 			Raft:     RaftLoad{Producers: saturatedProducers, FrameBytes: saturatedFrameBytes, Warmup: 2 * time.Second, Duration: 10 * time.Second}},
 		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 36 s", Took: 65 * time.Second,
