@@ -159,8 +159,11 @@ func (c *cluster) reports(leader *process, acknowledged sum) ([]report, error) {
 // close ends all nodes.
 func (c *cluster) close() error {
 	var errs []error
+	for _, p := range c.nodes { // all end at the same time
+		p.end()
+	}
 	for _, p := range c.nodes {
-		errs = append(errs, p.close())
+		errs = append(errs, p.awaitEnd())
 	}
 	return errors.Join(errs...)
 }

@@ -22,7 +22,7 @@ type process struct {
 	answers *json.Decoder
 }
 
-// startNode starts a node that ends with ctx, with this process, or when close is called, which must be.
+// startNode starts a node that ends with ctx, with this process, or after end; awaitEnd must be called.
 func startNode(ctx context.Context, program string, s nodeSettings) (*process, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -107,9 +107,11 @@ func (p *process) lastWords() string {
 	return "; its log ends: " + strings.TrimSpace(string(text[max(0, len(text)-lastWordsBytes):]))
 }
 
-// close ends the node and waits until it has.
-func (p *process) close() error {
-	p.in.Close() // at which it ends
+// end lets the node end, which its input tells it.
+func (p *process) end() { p.in.Close() }
+
+// awaitEnd waits until it has.
+func (p *process) awaitEnd() error {
 	if err := p.cmd.Wait(); err != nil {
 		return fmt.Errorf("end of node %s: %w%s", p.id, err, p.lastWords())
 	}
