@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,16 +21,6 @@ type process struct {
 	exited chan struct{}
 	exitNs int64
 	status syscall.WaitStatus
-}
-
-// monoNow reads the raw CLOCK_MONOTONIC, which all processes of this host share. It never blocks, so Go's scheduler is not
-// told: each call of which it is told wakes its monitor, which then looks after it every 20 µs for a millisecond.
-func monoNow() int64 {
-	var t unix.Timespec
-	if _, _, errno := syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&t)), 0); errno != 0 {
-		panic("bench: CLOCK_MONOTONIC cannot be read: " + errno.Error())
-	}
-	return t.Nano()
 }
 
 // startProcess starts a node whose output goes straight to a log file, in a process group of its own, so that a Ctrl-C at the terminal

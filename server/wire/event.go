@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"syscall"
 	"unicode/utf8"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // EventKind says what was observed.
@@ -79,16 +75,6 @@ const (
 
 // ErrEvent is wrapped by every error of ParseEvent.
 var ErrEvent = errors.New("not an event line")
-
-// MonoNow reads the raw CLOCK_MONOTONIC in ns, which time.Time hides. It never blocks, so Go's scheduler is not
-// told: each call of which it is told wakes its monitor, which then looks after it every 20 µs for a millisecond.
-func MonoNow() int64 {
-	var t unix.Timespec
-	if _, _, errno := syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&t)), 0); errno != 0 {
-		panic("wire: CLOCK_MONOTONIC cannot be read: " + errno.Error())
-	}
-	return t.Nano()
-}
 
 // AppendJSON appends e as one line of JSON with its newline. Texts are escaped so that nothing in
 // them can end the line, forge a field or steer a terminal.
