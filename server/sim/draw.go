@@ -11,6 +11,7 @@ func draw(seed uint64) setup {
 	var o setup
 	o.drawCluster(newStream(seed, "cluster"))
 	o.drawLimits(newStream(seed, "limits"))
+	o.drawRing(newStream(seed, "ring"))
 	o.drawLog(newStream(seed, "log"))
 	o.drawLoad(newStream(seed, "load"))
 	o.drawNetwork(newStream(seed, "links"))
@@ -43,6 +44,11 @@ func (o *setup) drawLimits(s stream) {
 	c.HoldTicks = pick(s, uint64(10), 100)
 	c.UnfitTicks = pick(s, uint64(100), 1000)
 	o.chunkOps = uint64(s.between(1, int64(c.PipelineOps)))
+}
+
+// drawRing draws what a ring keeps: on a node with many partitions or large frames less than what is uncommitted.
+func (o *setup) drawRing(s stream) {
+	o.ringFrames = pick(s, 0, 0, 1, int(o.config.PipelineOps)/2)
 }
 
 func (o *setup) drawLog(s stream) {

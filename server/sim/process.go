@@ -121,7 +121,7 @@ func (p *process) join(rec *journal.Recovered, boot vsr.Boot) {
 	c := w.setup.config
 	c.Self, c.Incarnation = p.n.id, p.incarnation
 	var err error
-	p.part, err = partition.New(partition.Options{Replica: c, Boot: boot, RingBytes: wire.FrameBytesMax * 4, CheckpointBytes: w.setup.checkpoint, Outside: p})
+	p.part, err = partition.New(partition.Options{Replica: c, Boot: boot, RingFrames: w.setup.ringFrames, RingBytes: wire.FrameBytesMax * 4, CheckpointBytes: w.setup.checkpoint, Outside: p})
 	if err != nil {
 		w.fail("boot", "replica %d: %v", p.n.id, err)
 	}

@@ -25,6 +25,7 @@ type setup struct {
 	retention    int64 // bytes; 0: for ever
 	lease        int64
 	chunkOps     uint64 // of a pull; 0: a pipeline
+	ringFrames   int    // kept in memory at most; 0: as many as a ring has ops
 
 	clients      int
 	thinkNs      int64 // mean pause of a client between its requests
