@@ -324,7 +324,7 @@ func TestAdaptersHaveOneImporter(t *testing.T) {
 }
 
 // unsafeFiles compare addresses of buffers, or make system calls that the scheduler need not know of.
-var unsafeFiles = []string{"server/wire/pool.go", "server/api/lend.go", "loadgen/socket/calls.go", "loadgen/timerfd.go", "server/wire/clock.go", "cmd/bench/monoclock.go"}
+var unsafeFiles = []string{"server/wire/pool.go", "server/api/lend.go", "loadgen/socket/calls.go", "loadgen/timerfd.go", "server/wire/clock.go"}
 
 func TestForbiddenImports(t *testing.T) {
 	for _, s := range sources(t) {

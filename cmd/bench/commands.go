@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // ExternalFlags let nodes run anywhere: the harness is told where they are, and how one is started, killed and restarted.
@@ -136,9 +137,9 @@ func (c *commands) run(ctx context.Context, node int, what, command string) erro
 	cmd.Env = append(os.Environ(), "REJOIN_NODE="+number, "REJOIN_ADDRESS="+c.flags.Addresses[node])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	began := monoNow()
+	began := wire.MonoNow()
 	err = cmd.Run()
-	e := results.Event{Kind: results.KindCommand, Node: results.NodeName(node), Reason: what, DurationNs: new(monoNow() - began)}
+	e := results.Event{Kind: results.KindCommand, Node: results.NodeName(node), Reason: what, DurationNs: new(wire.MonoNow() - began)}
 	if cmd.ProcessState != nil {
 		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok {
 			e.WaitStatus = new(int64(status))
@@ -166,10 +167,10 @@ func (c *commands) start(node int) error {
 		if err := c.first(node); err != nil {
 			return err
 		}
-		c.poll.watch(node, 0, monoNow(), false)
+		c.poll.watch(node, 0, wire.MonoNow(), false)
 		return nil
 	}
-	began := monoNow()
+	began := wire.MonoNow()
 	c.record.write(results.Event{TMonoNs: began, Kind: results.KindRestart, Node: results.NodeName(node)})
 	c.poll.watch(node, 0, began, true)
 	return c.again(node)
@@ -190,7 +191,7 @@ func (c *commands) again(node int) error {
 
 // revive starts a node that was ended for the verifier's sake.
 func (c *commands) revive(node int) error {
-	c.poll.watch(node, 0, monoNow(), false)
+	c.poll.watch(node, 0, wire.MonoNow(), false)
 	return c.again(node)
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 const (
@@ -213,7 +214,7 @@ func (c *crew) endBy(ctx context.Context, node int, role string, signal syscall.
 		if signal == syscall.SIGTERM {
 			limit = l.program.patience()
 		}
-		e := results.Event{TMonoNs: monoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid,
+		e := results.Event{TMonoNs: wire.MonoNow(), Kind: results.KindKill, Node: results.NodeName(node), Role: role, Pid: l.process.pid,
 			Signal: unix.SignalName(signal)}
 		if err := l.process.signal(signal); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // outputLine is one line of `bench run --json`. Type says which of the pointers is there; docs/watching.md tells the schema.
@@ -101,7 +102,7 @@ func (l outputLine) spelled() []byte {
 }
 
 func (o *eventsOutput) put(l outputLine) {
-	l.SchemaVersion, l.TMonoNs = outputSchemaVersion, monoNow()
+	l.SchemaVersion, l.TMonoNs = outputSchemaVersion, wire.MonoNow()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {

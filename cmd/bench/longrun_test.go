@@ -7,6 +7,7 @@ import (
 
 	"rejoin/profiles"
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // Trap 23: a short run hides what comes with time. A load may last for days, and the record shows how the disk fills meanwhile.
@@ -21,7 +22,7 @@ func TestLongRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := watchMachine(folder, monoNow())
+	watch := watchMachine(folder, wire.MonoNow())
 	lines := awaitMachine(t, folder, 2)
 	watch.stop()
 	for i, line := range lines {

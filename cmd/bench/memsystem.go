@@ -10,6 +10,7 @@ import (
 	"rejoin/loadgen"
 	"rejoin/loadgen/target/memory"
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // memoryFailover is how long the memory target has no primary after a kill of it.
@@ -112,10 +113,10 @@ func (m *memorySystem) end(node int, role, signal string, status int64) {
 func (m *memorySystem) wipe(int) error { return errors.New("the memory target has no data directory") }
 
 func (m *memorySystem) restart(node int) error {
-	now := monoNow()
+	now := wire.MonoNow()
 	m.record.write(results.Event{TMonoNs: now, Kind: results.KindRestart, Node: results.NodeName(node)})
 	m.set(node, memory.AddressOpen)
-	m.record.write(results.Event{Kind: results.KindCaughtUp, Node: results.NodeName(node), DurationNs: new(monoNow() - now)})
+	m.record.write(results.Event{Kind: results.KindCaughtUp, Node: results.NodeName(node), DurationNs: new(wire.MonoNow() - now)})
 	return nil
 }
 

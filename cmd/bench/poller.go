@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 const (
@@ -76,7 +77,7 @@ func (p *poller) pollNode(ctx context.Context, n *polled) {
 	var rssAt time.Time
 	for {
 		sample := p.ask(ctx, n)
-		atNs := monoNow()
+		atNs := wire.MonoNow()
 		if ctx.Err() != nil {
 			return
 		}

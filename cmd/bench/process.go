@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"rejoin/server/wire"
 )
 
 // process is one life of a node: from its start to its exit. It is replaced by another at a restart.
@@ -35,7 +37,7 @@ func startProcess(s *spawner, logPath, mark string, how program) (*process, erro
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(append(withoutSecrets(os.Environ()), markOfRun+"="+mark), how.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	p := &process{cmd: cmd, startedNs: monoNow(), exited: make(chan struct{})}
+	p := &process{cmd: cmd, startedNs: wire.MonoNow(), exited: make(chan struct{})}
 	if err := s.start(cmd); err != nil {
 		return nil, fmt.Errorf("start node: %w", err)
 	}
@@ -46,7 +48,7 @@ func startProcess(s *spawner, logPath, mark string, how program) (*process, erro
 
 func (p *process) wait() {
 	_ = p.cmd.Wait() // the status says more than the error
-	p.exitNs = monoNow()
+	p.exitNs = wire.MonoNow()
 	p.status, _ = p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	close(p.exited)
 }

@@ -9,6 +9,7 @@ import (
 	"rejoin/loadgen"
 	"rejoin/profiles"
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // profiled is a system whose nodes are processes with an admin plane.
@@ -39,7 +40,7 @@ type profiler struct {
 // newProfiler prepares for a load that has not begun.
 func (r *session) newProfiler(live *loadgen.Live) (*profiler, error) {
 	base := r.run.StartMonoNs
-	p := &profiler{plan: r.profiling, folder: r.folder, system: r.system, live: live, nowNs: func() int64 { return monoNow() - base }, stop: func() {}}
+	p := &profiler{plan: r.profiling, folder: r.folder, system: r.system, live: live, nowNs: func() int64 { return wire.MonoNow() - base }, stop: func() {}}
 	system, ok := r.system.(profiled)
 	if !ok || !p.plan.any() {
 		return p, nil

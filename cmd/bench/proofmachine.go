@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // cpuTimes is the first line of /proc/stat: what all cores did since boot, in clock ticks.
@@ -107,7 +108,7 @@ func (w *machineWatch) run(ctx context.Context, folder results.Folder, baseNs in
 		}
 		now := readCPUTimes()
 		if second := now.since(last); second.known {
-			line := results.Machine{TNs: monoNow() - baseNs, StealShare: *second.stealShare(), BusyShare: second.busyShare(),
+			line := results.Machine{TNs: wire.MonoNow() - baseNs, StealShare: *second.stealShare(), BusyShare: second.busyShare(),
 				DiskFreeBytes: freeBytes(folder.Data())}
 			w.seconds = append(w.seconds, line)
 			if err := out.Write(line); err != nil {

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // recorder writes the harness's events. Until the run's time 0 is known it holds them back, because their t_ns depends on it.
@@ -27,7 +28,7 @@ func newRecorder(folder results.Folder) (*recorder, error) {
 // write records an event of the harness; TMonoNs 0 means now.
 func (r *recorder) write(e results.Event) {
 	if e.TMonoNs == 0 {
-		e.TMonoNs = monoNow()
+		e.TMonoNs = wire.MonoNow()
 	}
 	if e.Source == "" {
 		e.Source = results.SourceHarness
@@ -72,7 +73,7 @@ func (r *recorder) base() (int64, bool) {
 // close fixes time 0 if nobody did, so that nothing is lost, and closes the file.
 func (r *recorder) close() error {
 	if _, known := r.base(); !known {
-		r.setBase(monoNow())
+		r.setBase(wire.MonoNow())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

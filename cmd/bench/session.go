@@ -15,6 +15,7 @@ import (
 	"rejoin/loadgen"
 	"rejoin/profiles"
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // session is one `bench run` under way: what its steps leave for one another.
@@ -221,7 +222,7 @@ func (r *session) load(ctx context.Context) error {
 // drive runs the load generator and shows its progress.
 func (r *session) drive(ctx context.Context, first int, loadStart chan<- struct{}) error {
 	live := loadgen.NewLive(r.scenario.Producers)
-	base, monoBase := time.Now(), monoNow()
+	base, monoBase := time.Now(), wire.MonoNow()
 	r.run.StartMonoNs, r.run.StartedAt = monoBase, base
 	r.record.setBase(monoBase)
 	r.record.write(results.Event{TMonoNs: monoBase, Kind: results.KindRunStart})
@@ -281,7 +282,7 @@ func (r *session) quiet(ctx context.Context) error {
 	atLeast, atMost := loadStop+int64(r.scenario.QuietMin), loadStop+int64(r.scenario.QuietMax)
 	said := time.Now()
 	for {
-		now := monoNow()
+		now := wire.MonoNow()
 		waiting := r.notAlike()
 		if now >= atMost || now >= atLeast && waiting == "" {
 			r.quietEndNs = now - r.run.StartMonoNs

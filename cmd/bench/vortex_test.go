@@ -16,6 +16,7 @@ import (
 	"rejoin/loadgen"
 	"rejoin/results"
 	"rejoin/server"
+	"rejoin/server/wire"
 )
 
 var (
@@ -181,7 +182,7 @@ func (v *vortex) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := time.Now()
-	r.run.StartMonoNs = monoNow()
+	r.run.StartMonoNs = wire.MonoNow()
 	r.record.setBase(r.run.StartMonoNs)
 	started := make(chan struct{})
 	var harming sync.WaitGroup

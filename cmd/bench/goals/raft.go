@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"rejoin/results"
@@ -78,16 +80,19 @@ func toRaft(s Sample) []float64 {
 // raftText says what it was held against, or what is missing for that.
 func raftText(samples []Sample) string {
 	var rates []float64
-	versions := ""
+	var versions []string // a resumed measurement may have several
 	for _, s := range samples {
 		if s.Raft == nil {
 			continue
 		}
 		rates = append(rates, s.Raft.BatchesPerS)
-		versions = fmt.Sprintf("hashicorp/raft %s, raft-wal %s", s.Raft.Versions["github.com/hashicorp/raft"], s.Raft.Versions["github.com/hashicorp/raft-wal"])
+		v := fmt.Sprintf("hashicorp/raft %s, raft-wal %s", s.Raft.Versions["github.com/hashicorp/raft"], s.Raft.Versions["github.com/hashicorp/raft-wal"])
+		if !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
 	}
 	if len(rates) == 0 {
 		return needsRaft
 	}
-	return fmt.Sprintf("%s, without a client plane: %.0f batches/s (median)", versions, *compare.EstimateOf(rates).Median)
+	return fmt.Sprintf("%s, without a client plane: %.0f batches/s (median)", strings.Join(versions, " and "), *compare.EstimateOf(rates).Median)
 }

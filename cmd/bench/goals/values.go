@@ -134,7 +134,7 @@ func catchUp(s Sample) (all []float64) {
 }
 
 // readBack are all readings of running replicas with the others stopped. Nodes that make segments ready again after a burst take the
-// cores that a reading of all at once is to be measured on.
+// cores that a reading beside them is to be measured on.
 func readBack(s Sample) (all []float64) {
 	if s.Loopback == nil {
 		return nil

@@ -283,7 +283,10 @@ func TestReadAsksAhead(t *testing.T) {
 	s := startStub(t)
 	fill(t, s, 40)
 	before, batches := s.nodes[1].requests.Load(), 0
-	_, err := s.ReadReplica(t.Context(), "n1", func(loadgen.ReadBatch) error {
+	_, err := s.ReadReplica(t.Context(), "n1", func(b loadgen.ReadBatch) error {
+		if b.Damaged {
+			return fmt.Errorf("the batch at offset %d is damaged", b.BaseOffset)
+		}
 		for deadline := time.Now().Add(5 * time.Second); batches == 0 && s.nodes[1].requests.Load() < before+2; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				return errors.New("nothing more was asked for within 5 s")
@@ -305,6 +308,7 @@ func TestReadThatIsGivenUp(t *testing.T) {
 		s.nodes[1].frozen.Store(true) // from the next on
 		return false
 	})
+	s.Target.options.ReadTimeout = time.Hour // it does not wait for that
 	enough := errors.New("enough")
 	if _, err := s.ReadReplica(t.Context(), "n1", func(loadgen.ReadBatch) error { return enough }); !errors.Is(err, enough) {
 		t.Fatal(err)

@@ -100,8 +100,11 @@ func (l *link) receive(r request) error {
 		return err
 	}
 	n := l.response.Header.ContentLength()
-	if n < 0 || n > r.answerBytesMax {
-		return fmt.Errorf("the answer is to have %d bytes, and at most %d were asked for", n, r.answerBytesMax)
+	if n < 0 {
+		return errors.New("the answer does not tell its length")
+	}
+	if n > r.answerBytesMax {
+		return fmt.Errorf("the answer is to have %d bytes, and may have %d", n, r.answerBytesMax)
 	}
 	body := slices.Grow(r.into[:0], n)[:n]
 	if _, err := io.ReadFull(l.in, body); err != nil {

@@ -96,7 +96,7 @@ func endOffset(body []byte) (end uint64, ok bool) {
 // fetchAhead fetches one answer while the one before it is checked. Both lie in memory of their own.
 type fetchAhead struct {
 	reader *reader
-	begun  bool        // that anything was fetched: a log that begins later from then on has a hole
+	asked  bool        // for anything: a log that begins later from then on has a hole
 	ready  chan answer // of what is under way; nil: nothing is
 	spare  []byte      // memory of an answer that nobody needs any more
 }
@@ -110,8 +110,8 @@ func (f *fetchAhead) begin(ctx context.Context, from uint64) {
 
 // take returns what begin has fetched, or fetches it now.
 func (f *fetchAhead) take(ctx context.Context, from uint64) answer {
-	first := !f.begun
-	f.begun = true
+	first := !f.asked
+	f.asked = true
 	if f.ready == nil {
 		spare := f.spare
 		f.spare = nil
