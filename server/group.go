@@ -139,6 +139,7 @@ func (g *group) flush(ctx context.Context) {
 	defer each.Stop()
 	patience := time.NewTimer(time.Hour)
 	patience.Stop()
+	gathering := newGathering()
 	post := g.postDone // made once, so that a flush allocates nothing
 	var jobs []partition.Job
 	for {
@@ -152,8 +153,12 @@ func (g *group) flush(ctx context.Context) {
 			}
 			continue
 		}
-		turn := g.node.turns.take(ctx.Done(), patience)
+		turn := g.node.turns.takeFree()
+		if !turn && gathering.pays() {
+			turn = g.node.turns.take(ctx.Done(), patience)
+		}
 		jobs = g.jobs.take(jobs) // now, not before: what came while this one waited shares its sync
+		gathering.note(len(jobs))
 		if err := g.node.use(jobs); err != nil {
 			if turn {
 				g.node.turns.giveBack()

@@ -12,7 +12,7 @@ import (
 // time and a place in the disk's queue, however little it covers; without turns as many are under way as there are
 // partitions, and each covers next to nothing.
 //
-// A turn is worth waiting for, not standing still for. Where those who have one keep it for long, because the disk is slow, a
+// Who has nothing to gather does not wait (see gathering). A turn is worth waiting for, not standing still for. Where those who have one keep it for long, because the disk is slow, a
 // write is stuck or a job is large, the others go to the disk without, and the node says so.
 type diskTurns struct {
 	free     chan struct{} // one for each turn that nobody has; who waits is served in order
@@ -52,10 +52,8 @@ func newDiskTurns(atOnce int, patience time.Duration, log *slog.Logger) *diskTur
 // take waits for a turn, until patience ends or stop is closed, and tells whether the caller has one, to be given back. timer
 // is the caller's, and stopped. While a turn is free it does not wait.
 func (d *diskTurns) take(stop <-chan struct{}, timer *time.Timer) bool {
-	select {
-	case <-d.free:
+	if d.takeFree() {
 		return true
-	default:
 	}
 	timer.Reset(d.patience)
 	defer timer.Stop()
@@ -66,6 +64,16 @@ func (d *diskTurns) take(stop <-chan struct{}, timer *time.Timer) bool {
 		d.miss()
 		return false
 	case <-stop:
+		return false
+	}
+}
+
+// takeFree takes a turn if one is free.
+func (d *diskTurns) takeFree() bool {
+	select {
+	case <-d.free:
+		return true
+	default:
 		return false
 	}
 }
