@@ -119,7 +119,7 @@ peer-raft:
 	@mkdir -p bin/peers
 	go build -C peers/raft -o ../../bin/peers/hashicorp-raft .
 
-goals: build ## measure every goal of speed against this machine, about 80 minutes, resumable; ARGS='--only burst,steady' for some
+goals: build ## measure every goal of speed against this machine, about 75 minutes, resumable; ARGS='--only burst,steady' for some
 	@$(MAKE) --no-print-directory peer-raft || echo "bin/peers/hashicorp-raft could not be built: without it its goal has no data, and an older one is measured"
 	$(BENCH) goals $(ARGS)
 

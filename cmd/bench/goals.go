@@ -21,7 +21,7 @@ type goalsCommand struct {
 
 // Help is shown by bench goals --help.
 func (goalsCommand) Help() string {
-	return `Measures every goal of speed, unattended, in about 80 minutes, and writes goals.json and goals.md into the folder goals under --results. Most figures
+	return `Measures every goal of speed, unattended, in about 75 minutes, and writes goals.json and goals.md into the folder goals under --results. Most figures
 are ratios of runs next to one another on this machine, mostly to the shape (bench limits), one to hashicorp/raft (make peers builds its program, make goals too), in turn before and after it; some are times or counts. The
 value is the median of what was measured, or the worst where the row says so: of --pairs samples, or of the kills or the time of one long run. What has
 been measured is kept there, one file a sample, so that an interrupted measurement goes on where it ended; --again measures anew. Runs that prove

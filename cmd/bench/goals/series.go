@@ -29,7 +29,7 @@ type Series struct {
 }
 
 // Budget is how long all series may take.
-const Budget = 80 * time.Minute
+const Budget = 75 * time.Minute
 
 // ShapeLoad is a load of the shape.
 type ShapeLoad struct {
@@ -74,14 +74,14 @@ type Plan struct {
 func AllSeries(plan Plan) []Series {
 	elections := plan.Elections
 	all := []Series{
-		{Name: SeriesBurst, About: "saturated for 3 s, in segments that were made while the log was at rest", Took: 36 * time.Second,
+		{Name: SeriesBurst, About: "saturated for 3 s, in segments that were made while the log was at rest", Took: 35 * time.Second,
 			Scenario: "closed_loop: true\nrest: 8s\nwarmup: 300ms\nduration: 3300ms\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648, segments_ready: 12}\n" + demandNothing,
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 3 * time.Second}, Limits: []string{"loopback"}},
-		{Name: SeriesSustained, About: "saturated for 30 s", Took: 105 * time.Second,
+		{Name: SeriesSustained, About: "saturated for 30 s", Took: 102 * time.Second,
 			// The log keeps as much as the file of the shape holds, and the load is measured once it has: from then on it trims what it writes.
 			Scenario: fmt.Sprintf("closed_loop: true\nwarmup: 12s\nduration: 42s\nquiet_max: 60s\ncluster: {retention_bytes: %d}\n%s", 1<<30, demandNothing),
 			Shape:    ShapeLoad{Warmup: 300 * time.Millisecond, Duration: 30 * time.Second}},
-		{Name: SeriesRaft, About: "saturated for 10 s, to be held against hashicorp/raft", Took: 50 * time.Second,
+		{Name: SeriesRaft, About: "saturated for 10 s, to be held against hashicorp/raft", Took: 48 * time.Second,
 			Scenario: "closed_loop: true\nwarmup: 2s\nduration: 12s\nquiet_max: 60s\ncluster: {retention_bytes: 2147483648}\n" + demandNothing,
 			Raft:     RaftLoad{Producers: saturatedProducers, FrameBytes: saturatedFrameBytes, Warmup: 2 * time.Second, Duration: 10 * time.Second}},
 		{Name: SeriesSteady, About: "30,000 messages a second in batches of 100 for 36 s", Took: 65 * time.Second,
@@ -90,14 +90,14 @@ func AllSeries(plan Plan) []Series {
 			Shape:    ShapeLoad{Warmup: time.Second, Duration: 10 * time.Second, BatchesPerS: 300}},
 		{Name: SeriesPrimary, About: "50 kills of the primary at 30,000 messages a second", Pairs: 1, Took: 4 * time.Minute,
 			Scenario: kills("primary", 50, 4, "2s")},
-		{Name: SeriesBackup, About: "15 kills of a backup at 30,000 messages a second", Pairs: 1, Took: 2 * time.Minute,
+		{Name: SeriesBackup, About: "15 kills of a backup at 30,000 messages a second", Pairs: 1, Took: 105 * time.Second,
 			Scenario: kills("backup", 15, 5, "2s")},
-		{Name: SeriesReturn, About: "5 times a backup is away for 10 s at 30,000 messages a second", Pairs: 1, Took: 3 * time.Minute,
+		{Name: SeriesReturn, About: "5 times a backup is away for 10 s at 30,000 messages a second", Pairs: 1, Took: 135 * time.Second,
 			Scenario: kills("backup", 5, 20, "10s"), Limits: []string{"disk", "loopback"}},
-		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 26 * time.Second,
+		{Name: SeriesSingles, About: "30,000 requests of one message a second for 5 s to a log of one node", Took: 20 * time.Second,
 			Scenario: "nodes: 1\nbatch_messages: 1\ndurability: replicated\nmessages_per_s: 30000\noverload: true\nwarmup: 1s\nduration: 6s\nquiet_max: 60s\n" + demandNothing},
-		{Name: SeriesMany, About: "saturated by 192 producers in 16 partitions, and in one", Took: 45 * time.Second, Scenario: saturated(16, 192), Against: saturated(1, 192)},
-		{Name: SeriesFew, About: "saturated by 12 producers in 16 partitions, and in one", Took: 45 * time.Second, Scenario: saturated(16, 12), Against: saturated(1, 12)},
+		{Name: SeriesMany, About: "saturated by 192 producers in 16 partitions, and in one", Took: 43 * time.Second, Scenario: saturated(16, 192), Against: saturated(1, 192)},
+		{Name: SeriesFew, About: "saturated by 12 producers in 16 partitions, and in one", Took: 43 * time.Second, Scenario: saturated(16, 12), Against: saturated(1, 12)},
 		{Name: SeriesElections, About: fmt.Sprintf("saturated for %v", elections), Pairs: 1, Took: elections + time.Minute,
 			Scenario: fmt.Sprintf("closed_loop: true\nwarmup: 5s\nduration: %v\nquiet_max: 120s\ncluster: {retention_bytes: 2147483648}\n%s", elections, demandNothing)},
 	}
