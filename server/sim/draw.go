@@ -165,9 +165,6 @@ func (o *setup) harmonize() {
 			d.syncError, d.failing = 0, 0
 		}
 	}
-	if d.reckless { // a ring that holds everything proves more of what rot may take beyond what is promised
-		o.ringFrames = 0
-	}
 	if d.rot > 0 { // what tells of an op must not be lost together with it
 		d.smallRot = 0
 	}
