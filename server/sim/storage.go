@@ -30,7 +30,7 @@ func (w *world) tolerated() int { return w.setup.replicas - w.quorum() }
 type survey struct {
 	w        *world
 	impaired [vsr.ReplicasMax]bool     // has lost something and not got it back yet
-	lost     [vsr.ReplicasMax][]uint64 // ops whose copy is damaged, rising
+	lost     [vsr.ReplicasMax][]uint64 // ops whose copy is damaged, or goes with damage in the start that is under way; rising
 }
 
 func (w *world) survey() *survey {
@@ -38,6 +38,9 @@ func (w *world) survey() *survey {
 	for i, n := range w.nodes {
 		if n.rotted {
 			v.lost[i] = n.damagedOps()
+		}
+		if n.rotted && n.life.alive() && !n.life.running() { // its start is under way, and cuts
+			v.lost[i] = n.loses(span{}).ops
 		}
 		v.impaired[i] = n.forgets() || n.gone || n.rotted && (len(v.lost[i]) > 0 || n.recordsDamage())
 	}
