@@ -120,7 +120,7 @@ peer-raft:
 	go build -C peers/raft -o ../../bin/peers/hashicorp-raft .
 
 goals: build ## measure every goal of speed against this machine, about 75 minutes, resumable; ARGS='--only burst,steady' for some
-	@$(MAKE) --no-print-directory peer-raft || echo "bin/peers/hashicorp-raft could not be built: without it its goal has no data, and an older one is measured"
+	@$(MAKE) --no-print-directory peer-raft || echo "bin/peers/hashicorp-raft could not be built: an older one is measured, and without one its goal has no data"
 	$(BENCH) goals $(ARGS)
 
 scaling: build ## vary producers, batches, messages, nodes and partitions one at a time, about 14 minutes, resumable; ARGS='--only producers' for some

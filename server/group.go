@@ -139,7 +139,7 @@ func (g *group) flush(ctx context.Context) {
 	defer each.Stop()
 	patience := time.NewTimer(time.Hour)
 	patience.Stop()
-	gathering := newGathering()
+	gathered := newGathering()
 	post := g.postDone // made once, so that a flush allocates nothing
 	var jobs []partition.Job
 	for {
@@ -154,11 +154,11 @@ func (g *group) flush(ctx context.Context) {
 			continue
 		}
 		turn := g.node.turns.takeFree()
-		if !turn && gathering.pays() {
+		if !turn && gathered.pays() {
 			turn = g.node.turns.take(ctx.Done(), patience)
 		}
 		jobs = g.jobs.take(jobs) // now, not before: what came while this one waited shares its sync
-		gathering.note(len(jobs))
+		gathered.note(len(jobs))
 		if err := g.node.use(jobs); err != nil {
 			if turn {
 				g.node.turns.giveBack()

@@ -12,8 +12,9 @@ import (
 // time and a place in the disk's queue, however little it covers; without turns as many are under way as there are
 // partitions, and each covers next to nothing.
 //
-// Who has nothing to gather does not wait (see gathering). A turn is worth waiting for, not standing still for. Where those who have one keep it for long, because the disk is slow, a
-// write is stuck or a job is large, the others go to the disk without, and the node says so.
+// Who has nothing to gather does not wait (see gathering). A turn is worth waiting for, not standing still for: where those
+// who have one keep it for long, because the disk is slow, a write is stuck or a job is large, the others go to the disk
+// without, and the node says so.
 type diskTurns struct {
 	free     chan struct{} // one for each turn that nobody has; who waits is served in order
 	patience time.Duration // the longest wait
