@@ -71,6 +71,7 @@ var (
 	descSilence = prometheus.NewDesc("rejoin_peer_longest_silence_seconds", "Longest time between two messages of a peer.", []string{"peer"}, nil)
 	descAbsurd  = prometheus.NewDesc("rejoin_absurd_requests_total", "Requests of peers for ranges that make no sense.", partitionLabels, nil)
 	descZeroed  = prometheus.NewDesc("rejoin_zeroed_bytes_total", "Bytes of zeros written to segments ahead of use.", partitionLabels, nil)
+	descRecycle = prometheus.NewDesc("rejoin_recycled_segments_total", "Files of trimmed segments that were kept to be written over.", partitionLabels, nil)
 	descTurns   = prometheus.NewDesc("rejoin_flush_turns_missed_total", "Flushes that began without a turn, because others kept theirs for too long.", nil, nil)
 	descLost    = prometheus.NewDesc("rejoin_events_dropped_total", "Events that are not in the file.", nil, nil)
 )
@@ -118,6 +119,7 @@ func (l levels) Collect(out chan<- prometheus.Metric) {
 		gauge(descKnown, float64(max(s.KnownCommit, s.Commit.Op)), labels...)
 		gauge(descPrimary, leading, labels...)
 		counter(descZeroed, float64(g.disk.Log().ZeroedBytes()), labels...)
+		counter(descRecycle, float64(g.disk.Log().RecycledSegments()), labels...)
 		counter(descAbsurd, float64(s.Absurd), labels...)
 		gauge(descState, 1, append(labels, s.State)...)
 	}

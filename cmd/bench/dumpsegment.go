@@ -21,6 +21,7 @@ func dumpSegment(path string, say sayer) error {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, wire.FrameBytesMax)
+	last := uint64(0)
 	for at := int64(0); ; {
 		head, err := in.Peek(wire.HeaderBytes)
 		if err != nil && err != io.EOF {
@@ -30,9 +31,13 @@ func dumpSegment(path string, say sayer) error {
 			return say("byte %d: end of the frames", at)
 		}
 		h, err := wire.ParseSealed(head)
-		if err != nil {
-			return say("byte %d: %v", at, err)
+		if err == nil && last > 0 && h.Op <= last {
+			err = fmt.Errorf("op %d comes after op %d", h.Op, last)
 		}
+		if err != nil {
+			return say("byte %d: end of the frames, or damage: %v; a recycled file has there what it held before", at, err)
+		}
+		last = h.Op
 		frame, err := in.Peek(wire.HeaderBytes + int(h.BodyBytes))
 		if err != nil {
 			return say("byte %d: op %d: the file ends inside its body", at, h.Op)

@@ -55,6 +55,7 @@ func (nullFile) Writev([][]byte, int64) error  { return nil }
 func (nullFile) Sync() error                   { return nil }
 func (nullFile) WriteZeros(int64, int64) error { return nil }
 func (nullFile) StartWriting(int64, int64)     {}
+func (nullFile) Exclusive(bool) bool           { return false }
 
 func newNullLog(t testing.TB) *journal.Log {
 	x := newFixture(t)

@@ -300,8 +300,8 @@ func (l *Log) shortenIndex(s *segment) error {
 	return fault(l.dir, "sync", l.fs.SyncDir(l.dir))
 }
 
-// Trim removes whole segments below op, oldest first, and returns how many. Op must be committed
-// and covered by a saved table.
+// Trim takes whole segments below op away, oldest first, and returns how many. Op must be committed
+// and covered by a saved table. Their files are removed, or written over by ops to come.
 func (l *Log) Trim(op uint64) (segments int, err error) {
 	for l.failed() == nil {
 		l.mu.Lock()
@@ -312,8 +312,9 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		s := l.segments[0]
 		l.segments = append([]*segment(nil), l.segments[1:]...)
 		s.doomed = true
-		if s.refs == 0 {
-			s.unload()
+		inUse, file := s.refs > 0, s.file
+		if !inUse {
+			s.file, s.entries = nil, nil
 		}
 		l.removeHole(s.first, s.last)
 		l.sealed = l.keepListed(l.sealed)
@@ -326,7 +327,12 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		if err != nil {
 			return segments, l.fail(err)
 		}
-		if err := l.removeFiles(s.first); err != nil {
+		if inUse {
+			err = l.removeFiles(s.first) // its readers close it
+		} else {
+			err = l.letGo(s, file)
+		}
+		if err != nil {
 			return segments, l.fail(err)
 		}
 		segments++

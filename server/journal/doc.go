@@ -18,14 +18,17 @@
 //	state                 two copies of State in different 4 KiB blocks
 //	mark                  two copies of Mark, written in turn
 //	start                 two copies of where the log begins, by trims and installs
-//	<first op>.seg        20 decimal digits; frames back to back from byte 0, zeros after the last
+//	<first op>.seg        20 decimal digits; frames back to back from byte 0; behind the last one zeros, or what the file held before
 //	<first op>.idx        the index of a sealed segment
 //	table-<op>.tab        a checkpoint of the client table; two are kept, and the log above the older
-//	next.seg, next-N.seg  zero-filled segments ahead of use
+//	next.seg, next-N.seg  segments ahead of use: zero-filled, or trimmed ones to be written over
 //	*.tmp                 half-made files, removed at Open
 //
 // A frame goes to a new segment when the last one is not empty and has no room for it, so the
 // borders are a function of the frames.
+//
+// A trim keeps the files of segments for ops to come, where it can (recycle.go). So what follows the last frame
+// proves nothing: a start takes the next op with the right parent, and nothing else, and cuts the rest away.
 //
 // # What is durable when
 //

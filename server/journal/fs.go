@@ -31,5 +31,10 @@ type File interface {
 	// StartWriting lets what was written to a range begin its way to the disk, and does not wait for it:
 	// a later Sync has less to do. Nothing is durable by it, and no failure is told by it.
 	StartWriting(off, bytes int64)
+
+	// Exclusive tells whether nobody would see what is written over the file from now on: it has no other name, and, where its bytes were
+	// lent to readers by reference (sendfile), none of its pages is on its way to one any more. False where that cannot be told.
+	Exclusive(lent bool) bool
+
 	Close() error
 }

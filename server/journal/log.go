@@ -40,6 +40,7 @@ type Log struct {
 	preparing *preparedFile  // nil, or the one that Prepare has begun
 	opening   bool           // the first segment is made, and need not lie in memory: see zeroFill
 	zeroed    atomic.Int64   // bytes of zeros written since Open
+	recycled  atomic.Int64   // files of trimmed segments that were kept, since Open
 
 	// mu guards what follows and the segments. It is never held over a write or a sync.
 	mu       sync.Mutex

@@ -19,7 +19,7 @@ const (
 // partitions in the first halves of their segments write two zeros for each byte.
 const prepareAheadShare = 8
 
-// preparedFile is a file under a next name whose first bytes are zeros. A whole one is synced.
+// preparedFile is a file under a next name whose first bytes are on the disk: zeros, or what a recycled one held. A whole one is synced.
 type preparedFile struct {
 	file   File
 	name   string
@@ -225,6 +225,7 @@ func (l *Log) freeNextName() string {
 		for _, p := range l.prepared {
 			taken = taken || p.name == name
 		}
+		taken = taken || l.preparing != nil && l.preparing.name == name
 		if !taken {
 			return name
 		}

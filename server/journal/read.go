@@ -187,6 +187,7 @@ func (l *Log) Span(from, to uint64, maxBytes int64) (Span, error) {
 	i := int(from - s.first)
 	n := sort.Search(int(last-from)+1, func(n int) bool { return s.entryEnd(i+n)-p.at > maxBytes })
 	n = max(n, 1)
+	s.lent = true
 	return Span{log: l, seg: s, file: p.file, Offset: p.at, Bytes: s.entryEnd(i+n-1) - p.at, First: from, Last: from + uint64(n) - 1}, nil
 }
 

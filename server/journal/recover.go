@@ -104,7 +104,7 @@ func (rec *recovery) walk() error {
 func (rec *recovery) walkSegment(st scanState, limit uint64) error {
 	l := rec.log
 	s := &segment{first: st.op, last: st.op - 1, parent: st.parent, lastSum: st.parent, parentKnown: !st.free,
-		base: st.base, nextOffset: st.base}
+		base: st.base, nextOffset: st.base, lent: true}
 	rec.segs = append(rec.segs, s)
 	x, err := rec.usableIndex(&st, limit)
 	if err != nil {

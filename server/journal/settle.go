@@ -198,7 +198,7 @@ func (rec *recovery) cutRest() error {
 	}
 	if used > last.end {
 		rec.r.CutBytes = used - last.end
-		rec.r.find("%d bytes behind op %d in %s are cut", used-last.end, last.last, name)
+		rec.r.find("%d bytes behind op %d in %s, of a torn group or of what the file held before, are cut", used-last.end, last.last, name)
 	}
 	if size < l.segmentBytes {
 		if err := l.refill(last.file, name, max(size, last.end)); err != nil {

@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"math"
+	"path"
+	"strings"
 
 	"rejoin/server/journal"
 	"rejoin/server/journal/faultfs"
@@ -88,6 +90,9 @@ func (d *disk) Rename(from, to string) error {
 	if err := d.pass(shortNs); err != nil {
 		return err
 	}
+	if strings.HasPrefix(path.Base(to), "next") { // that of a segment, to be written over
+		d.p.w.cover.Recycled++
+	}
 	return d.fs.Rename(from, to)
 }
 
@@ -155,6 +160,11 @@ func (f *diskFile) WriteZeros(off, bytes int64) error {
 		return err
 	}
 	return f.File.WriteZeros(off, bytes)
+}
+
+// Exclusive says what the kernel would, as far as anybody can foresee: what was lent may be on its way still.
+func (f *diskFile) Exclusive(lent bool) bool {
+	return f.d.p.w.setup.recycles && (!lent || f.d.p.n.rng.chance(0.5))
 }
 
 // Truncate changes the size.

@@ -13,6 +13,7 @@ func draw(seed uint64) setup {
 	o.drawLimits(newStream(seed, "limits"))
 	o.drawRing(newStream(seed, "ring"))
 	o.drawLog(newStream(seed, "log"))
+	o.recycles = newStream(seed, "recycled").chance(0.7)
 	o.drawLoad(newStream(seed, "load"))
 	o.drawNetwork(newStream(seed, "links"))
 	o.drawDisk(newStream(seed, "disks"))

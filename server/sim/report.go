@@ -30,6 +30,7 @@ type Coverage struct {
 	Kills             uint64
 	PowerCuts         uint64
 	TornBoots         uint64 // recoveries that dropped or rewrote a tail
+	Recycled          uint64 // segments whose files are written over
 	CrashesInRecovery uint64
 	Wiped             uint64 // directories lost
 	WipedRecoveries   uint64 // wiped replicas that earned their vote back
@@ -93,7 +94,7 @@ func (c *Coverage) fields() []counted {
 	return []counted{
 		{"runs", &c.Runs, 0}, {"steps", &c.Steps, 0}, {"committed", &c.Committed, 5000}, {"acknowledged", &c.Acknowledged, 5000},
 		{"view changes", &c.ViewChanges, 50}, {"repairs", &c.Repairs, 200}, {"transfers", &c.Transfers, 50}, {"installs", &c.Installs, 5},
-		{"kills", &c.Kills, 100}, {"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"crashes in recovery", &c.CrashesInRecovery, 50},
+		{"kills", &c.Kills, 100}, {"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"recycled segments", &c.Recycled, 300}, {"crashes in recovery", &c.CrashesInRecovery, 50},
 		{"wiped", &c.Wiped, 10}, {"wiped recoveries", &c.WipedRecoveries, 10}, {"table answers", &c.TableAnswers, 30},
 		{"evictions", &c.Evictions, 100}, {"latest reads", &c.ReadsLatest, 50}, {"step-downs", &c.StepDowns, 10},
 		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"holes trimmed", &c.HolesTrimmed, 0}, {"disk full", &c.DiskFull, 20},

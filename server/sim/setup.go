@@ -24,6 +24,7 @@ type setup struct {
 	checkpoint   int64
 	retention    int64 // bytes; 0: for ever
 	lease        int64
+	recycles     bool   // files of trimmed segments are written over
 	chunkOps     uint64 // of a pull; 0: a pipeline
 	ringFrames   int    // kept in memory at most; 0: as many as a ring has ops
 

@@ -2,7 +2,9 @@ package builtin
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -166,7 +168,7 @@ func (r *fileReader) segment(s loadgen.SegmentFile) error {
 		}
 		if why != "" {
 			r.stop = segmentStop{file: s.Path, at: at, why: why, last: r.chain.last.Op}
-			r.stop.damage, err = holdsMore(in)
+			r.stop.damage, err = r.holdsMore(in, s.First)
 			if err != nil {
 				return fmt.Errorf("builtin files: read %s: %w", s.Path, err)
 			}
@@ -202,22 +204,37 @@ func (r *fileReader) nextHeader(in *bufio.Reader) (h vsr.Header, why string, err
 	return h, "", nil
 }
 
-// holdsMore reports whether anything but zeros follows.
-func holdsMore(in *bufio.Reader) (bool, error) {
-	var part [4096]byte
+// holdsMore reports whether more follows than the end of a log: anything but zeros. A file that was recycled has frames of ops below its first
+// there, or their remains: that is more only where a later op is among them.
+func (r *fileReader) holdsMore(in *bufio.Reader, first uint64) (bool, error) {
+	var used, recycled, later bool
 	for {
-		n, err := in.Read(part[:])
-		if slices.ContainsFunc(part[:n], func(c byte) bool { return c != 0 }) {
-			return true, nil
+		b, err := in.Peek(in.Size())
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		used = used || slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
+		for at := 0; ; at++ {
+			next := bytes.Index(b[at:], frameMagic)
+			if next < 0 {
+				break
+			}
+			at += next
+			if h, bad := wire.ParseSealed(b[at:]); bad == nil {
+				recycled = recycled || h.Op < first
+				later = later || h.Op > r.chain.last.Op
+			}
 		}
 		if err == io.EOF {
-			return false, nil
+			return used && (later || !recycled), nil
 		}
-		if err != nil {
+		if _, err := in.Discard(len(b) - wire.HeaderBytes + 1); err != nil { // the rest may be the beginning of a header
 			return false, err
 		}
 	}
 }
+
+var frameMagic = binary.LittleEndian.AppendUint32(nil, wire.FrameMagic)
 
 // unfit says why a frame with a whole header is not the log's next one; "" if it is. A body that fails
 // its checksum is a torn end, unless the next frame goes on from here: then it is damage, which is

@@ -78,6 +78,23 @@ func content(b []byte) (size int, starts []int) {
 	}
 }
 
+// overOld writes the frames of a segment but for the last ones over a file that held another, beginning in the middle of a frame, with a frame of
+// an op that is missing far behind, if asked for.
+func overOld(t *testing.T, old string, b []byte, missing int, later bool) []byte {
+	t.Helper()
+	held, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, starts := content(b)
+	cut := starts[len(starts)-missing]
+	out := append(append([]byte(nil), b[:cut]...), held[100:]...)
+	if later {
+		out = append(append(out, make([]byte, 3<<20)...), b[starts[len(starts)-1]:n]...)
+	}
+	return out
+}
+
 func TestFilesRead(t *testing.T) {
 	s := startStub(t)
 	fill(t, s, 60) // 62 ops: two registrations
@@ -131,6 +148,12 @@ func TestFilesRead(t *testing.T) {
 		}},
 		"the end missing, zeros behind": {upTo: new(uint64(120)), batches: 58, end: 116, change: func(t *testing.T, s []string) {
 			edit(t, s[3], func(b []byte) []byte { _, starts := content(b); clear(b[starts[len(starts)-2]:]); return b })
+		}},
+		"behind, in a recycled file": {upTo: new(uint64(120)), batches: 58, end: 116, change: func(t *testing.T, s []string) {
+			edit(t, s[3], func(b []byte) []byte { return overOld(t, s[0], b, 2, false) })
+		}},
+		"damaged, in a recycled file": {upTo: new(uint64(120)), err: "below the acknowledged offset 119", change: func(t *testing.T, s []string) {
+			edit(t, s[3], func(b []byte) []byte { return overOld(t, s[0], b, 2, true) })
 		}},
 		"no segment": {err: "holds no segment", change: func(t *testing.T, s []string) {
 			for _, path := range s {

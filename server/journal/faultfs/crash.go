@@ -132,7 +132,7 @@ func torn(rng *rand.Rand, old, new *page) *page {
 // Clone returns an independent copy with the same content, the same durability and no faults.
 func (f *FS) Clone() *FS {
 	c := New()
-	c.CapacityBytes, c.ReadOnly = f.CapacityBytes, f.ReadOnly
+	c.CapacityBytes, c.ReadOnly, c.StillLent = f.CapacityBytes, f.ReadOnly, f.StillLent
 	copies := map[*node]*node{}
 	copyOf := func(n *node) *node {
 		if copies[n] == nil {

@@ -19,6 +19,8 @@ type FS struct {
 	CapacityBytes int64
 	// ReadOnly refuses every change with EROFS.
 	ReadOnly bool
+	// StillLent lets what was lent to readers be on its way to them for ever: no file of which something was is Exclusive.
+	StillLent bool
 	// OnWritev, when set, sees every write before it is done.
 	OnWritev func(name string, bufs [][]byte, off int64)
 	// OnOp, when set, is told each counted operation before it is done.

@@ -261,6 +261,9 @@ func (h *file) WriteZeros(off, bytes int64) error {
 	return h.Writev([][]byte{make([]byte, bytes)}, off)
 }
 
+// Exclusive tells whether what was lent has been read.
+func (h *file) Exclusive(lent bool) bool { return !lent || !h.fs.StillLent }
+
 // Sync makes the data durable, unless a fault says otherwise.
 func (h *file) Sync() error {
 	if err := h.usable(); err != nil {

@@ -1,0 +1,73 @@
+package journal
+
+// letGo takes away a trimmed segment that nobody reads: its file is kept for ops to come, where one is wanted and nobody could see
+// what is written over it, or else removed. File is nil where it is not open.
+func (l *Log) letGo(s *segment, file File) error {
+	l.prepareMu.Lock()
+	defer l.prepareMu.Unlock()
+	if file == nil && s.gone == nil && l.wantsFile() {
+		file, _ = l.fs.Open(l.segmentName(s.first)) // or it is removed
+	}
+	if file == nil {
+		return l.removeFiles(s.first)
+	}
+	if !l.wantsFile() || !file.Exclusive(s.lent) || !l.hasSegmentSize(file) {
+		file.Close() // nothing un-synced is in it that still counts
+		return l.removeFiles(s.first)
+	}
+	if err := l.recycle(s, file); err != nil {
+		file.Close() // the log has failed
+		return err
+	}
+	return nil
+}
+
+// hasSegmentSize is false for a file of another configuration, and for one of a single large frame.
+func (l *Log) hasSegmentSize(file File) bool {
+	size, err := file.Size()
+	return err == nil && size == l.segmentBytes
+}
+
+// wantsFile tells whether one more file ahead of use is worth its room: the next one always is, and one more, so that none
+// need be begun before a trim brings it. The caller holds prepareMu.
+func (l *Log) wantsFile() bool {
+	have := len(l.prepared)
+	if l.preparing != nil {
+		have++
+	}
+	if have > max(l.segmentsReady, 1) {
+		return false
+	}
+	if len(l.prepared) == 0 {
+		return true
+	}
+	free, err := l.fs.FreeBytes()
+	return err == nil && free >= leaveFree*uint64(l.segmentBytes)
+}
+
+// recycle puts the file of a trimmed segment to those ahead of use, as it is. Written over it spares the log what a new file costs: zeros
+// for each of its bytes, and the removal of another. The caller holds prepareMu.
+//
+// What it holds until then are whole frames of ops below the start of the log, and their remains. A start takes none of them for one of its
+// own, for ops only rise: it looks for a higher op with the sum of the last one as its parent. The files that a cut drops never come here:
+// the numbers of their ops are given again.
+//
+// The old name goes durably before a byte changes: after a power cut it would stand for ops that are not its own.
+func (l *Log) recycle(s *segment, file File) error {
+	if err := removeIfThere(l.fs, l.indexName(s.first)); err != nil {
+		return err
+	}
+	name := l.freeNextName()
+	if err := l.fs.Rename(l.segmentName(s.first), name); err != nil {
+		return fault(name, "rename", err)
+	}
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return fault(l.dir, "sync", err)
+	}
+	l.prepared = append(l.prepared, preparedFile{file: file, name: name, filled: l.segmentBytes})
+	l.recycled.Add(1)
+	return nil
+}
+
+// RecycledSegments is how many files of trimmed segments were kept for ops to come since the log was opened. Anybody may ask.
+func (l *Log) RecycledSegments() int64 { return l.recycled.Load() }
