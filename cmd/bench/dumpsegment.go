@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"rejoin/results"
@@ -21,6 +24,7 @@ func dumpSegment(path string, say sayer) error {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, wire.FrameBytesMax)
+	named, _ := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), segmentSuffix), 10, 64) // 0: a name of another kind
 	last := uint64(0)
 	for at := int64(0); ; {
 		head, err := in.Peek(wire.HeaderBytes)
@@ -31,7 +35,11 @@ func dumpSegment(path string, say sayer) error {
 			return say("byte %d: end of the frames", at)
 		}
 		h, err := wire.ParseSealed(head)
-		if err == nil && last > 0 && h.Op <= last {
+		switch {
+		case err != nil:
+		case last == 0 && named > 0 && h.Op != named:
+			err = fmt.Errorf("op %d, and the name says that op %d begins here", h.Op, named)
+		case last > 0 && h.Op <= last:
 			err = fmt.Errorf("op %d comes after op %d", h.Op, last)
 		}
 		if err != nil {

@@ -47,7 +47,8 @@ func TestDumpSegment(t *testing.T) {
 		{"whole, zero-filled", append(bytes.Clone(text), make([]byte, 3000)...), []string{"op 1  register", "op 4  batch", "end of the frames"}},
 		{"cut", text[:len(text)-3], []string{"op 3  batch", "ends inside its body"}},
 		{"bit in a body", flip(text, 128+150), []string{"op 2  batch", "DAMAGED", "op 4  batch"}},
-		{"recycled", append(bytes.Join(frames[2:], nil), text...), []string{"op 3  batch", "op 4  batch", "op 1 comes after op 4"}},
+		{"recycled", append(bytes.Clone(text), bytes.Join(frames[1:], nil)...), []string{"op 1  register", "op 4  batch", "op 2 comes after op 4"}},
+		{"recycled, nothing written", bytes.Join(frames[2:], nil), []string{"byte 0: ", "op 3, and the name says that op 1 begins here"}},
 		{"bit in a header", flip(text, 70), []string{"byte 0: ", "checksum does not match"}},
 	} {
 		if err := os.WriteFile(path, test.text, 0o644); err != nil {

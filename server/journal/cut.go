@@ -316,6 +316,7 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		if !inUse {
 			s.file, s.entries = nil, nil
 		}
+		sound := !s.divided && l.nextHole(s.first) > s.last
 		l.removeHole(s.first, s.last)
 		l.sealed = l.keepListed(l.sealed)
 		l.start = l.segments[0].before()
@@ -330,7 +331,7 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		if inUse {
 			err = l.removeFiles(s.first) // its readers close it
 		} else {
-			err = l.letGo(s, file)
+			err = l.letGo(s, file, sound)
 		}
 		if err != nil {
 			return segments, l.fail(err)

@@ -46,6 +46,10 @@ func TestOpenFilesOfALog(t *testing.T) {
 		}
 	}
 	x.wantHeld(1, 160)
+	if _, err := log.Trim(100); err != nil || log.RecycledSegments() == 0 {
+		t.Fatalf("%d files are kept, %v", log.RecycledSegments(), err)
+	}
+	x.wantHeld(log.Start(), 160)
 	want := journal.OpenFilesMax(o.SegmentsReady)
 	if n := openBelow(t, root); n > want || n < want-3 {
 		t.Errorf("%d files are open, and %d at most are told", n, want)

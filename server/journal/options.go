@@ -90,6 +90,6 @@ type Recovered struct {
 	Unread []Unread  // checkpoints that this try could not read, rising by op; see UnreadTable
 
 	RewrittenOps uint64 // ops above the mark that were written again
-	CutBytes     int64  // bytes beyond the end of the log that were not zero, and were cut: of a torn group, or older than the log
+	CutBytes     int64  // bytes that were not zero beyond the end of the log and were cut: this log may have written some
 	Findings     []string
 }

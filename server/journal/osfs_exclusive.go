@@ -13,10 +13,23 @@ func (f *osFile) Exclusive(lent bool) bool {
 	if !lent {
 		return true
 	}
+	var one [1]byte
+	if _, err := f.ReadAt(one[:], 0); err != nil {
+		return false
+	}
+	if n, ok := f.pagesInMemory(); !ok || n == 0 { // on overlayfs those of another file are counted
+		return false
+	}
 	if err := unix.Fadvise(f.fd, 0, 0, unix.FADV_DONTNEED); err != nil {
 		return false
 	}
-	var left unix.Cachestat_t
-	err := unix.Cachestat(uint(f.fd), &unix.CachestatRange{}, &left, 0) // no such call before Linux 6.5
-	return err == nil && left.Cache == 0
+	n, ok := f.pagesInMemory()
+	return ok && n == 0
+}
+
+// pagesInMemory cannot tell before Linux 6.5.
+func (f *osFile) pagesInMemory() (pages uint64, ok bool) {
+	var of unix.Cachestat_t
+	err := unix.Cachestat(uint(f.fd), &unix.CachestatRange{}, &of, 0)
+	return of.Cache, err == nil
 }

@@ -333,23 +333,14 @@ func (rec *recovery) boundTop() error {
 		return nil
 	}
 	last := l.lastSegment()
-	end, err := rec.usedBytes(last)
+	rest, err := l.lookBehind(last)
 	if err != nil {
 		return err
 	}
-	if end > last.end || len(rec.dropped) > 0 {
+	if rest.ours(last.end) || len(rec.dropped) > 0 {
 		r.TopUnknown = true
 		l.top = max(l.top, l.written.Op+1)
-		r.find("%s holds %d bytes behind op %d that are no frame, and no mark tells what they were", l.segmentName(last.first), end-last.end, last.last)
+		r.find("%s holds %d bytes behind op %d that are no frame, and no mark tells what they were", l.segmentName(last.first), rest.end-last.end, last.last)
 	}
 	return nil
-}
-
-// usedBytes returns where the bytes of a segment file that are not zero end, at least its ops' end.
-func (rec *recovery) usedBytes(s *segment) (int64, error) {
-	size, err := s.file.Size()
-	if err != nil {
-		return 0, fault(rec.log.segmentName(s.first), "read", err)
-	}
-	return rec.log.scanner(s.file, rec.log.segmentName(s.first)).zeroFrom(s.end, size)
 }

@@ -1,25 +1,39 @@
 package journal
 
-// letGo takes away a trimmed segment that nobody reads: its file is kept for ops to come, where one is wanted and nobody could see
-// what is written over it, or else removed. File is nil where it is not open.
-func (l *Log) letGo(s *segment, file File) error {
-	l.prepareMu.Lock()
+// letGo takes away a trimmed segment that nobody reads. Its file is kept for ops to come, where one is wanted, nobody could see what is written over it, and
+// no damage was found in it; or else it is removed. File is nil where it is not open.
+func (l *Log) letGo(s *segment, file File, sound bool) error {
+	if !l.prepareMu.TryLock() { // one is just being made, and its sync is not worth a wait
+		if file != nil {
+			file.Close() // nothing un-synced is in it that still counts
+		}
+		return l.removeFiles(s.first)
+	}
 	defer l.prepareMu.Unlock()
-	if file == nil && s.gone == nil && l.wantsFile() {
-		file, _ = l.fs.Open(l.segmentName(s.first)) // or it is removed
+	if !sound || !l.wantsFile() {
+		if file != nil {
+			file.Close()
+		}
+		return l.removeFiles(s.first)
 	}
 	if file == nil {
+		var err error
+		if file, err = l.fs.Open(l.segmentName(s.first)); err != nil {
+			return l.removeFiles(s.first)
+		}
+	}
+	if !l.hasSegmentSize(file) || !file.Exclusive(s.lent) {
+		file.Close()
 		return l.removeFiles(s.first)
 	}
-	if !l.wantsFile() || !file.Exclusive(s.lent) || !l.hasSegmentSize(file) {
-		file.Close() // nothing un-synced is in it that still counts
-		return l.removeFiles(s.first)
+	kept, err := l.recycle(s, file)
+	if !kept {
+		file.Close()
 	}
-	if err := l.recycle(s, file); err != nil {
-		file.Close() // the log has failed
-		return err
+	if err == nil && !kept {
+		err = l.removeFiles(s.first)
 	}
-	return nil
+	return err
 }
 
 // hasSegmentSize is false for a file of another configuration, and for one of a single large frame.
@@ -48,25 +62,27 @@ func (l *Log) wantsFile() bool {
 // recycle puts the file of a trimmed segment to those ahead of use, as it is. Written over it spares the log what a new file costs: zeros
 // for each of its bytes, and the removal of another. The caller holds prepareMu.
 //
-// What it holds until then are whole frames of ops below the start of the log, and their remains. A start takes none of them for one of its
-// own, for ops only rise: it looks for a higher op with the sum of the last one as its parent. The files that a cut drops never come here:
-// the numbers of their ops are given again.
+// What it holds until then are frames of ops that this log has committed and trimmed, and their remains. A start takes none of them for one of its
+// own: it looks for an op above all of these, with the sum of the last one as its parent. The files that a cut drops never come here: the numbers
+// of their ops are given again.
 //
 // The old name goes durably before a byte changes: after a power cut it would stand for ops that are not its own.
-func (l *Log) recycle(s *segment, file File) error {
+func (l *Log) recycle(s *segment, file File) (kept bool, err error) {
 	if err := removeIfThere(l.fs, l.indexName(s.first)); err != nil {
-		return err
+		return false, err
 	}
 	name := l.freeNextName()
-	if err := l.fs.Rename(l.segmentName(s.first), name); err != nil {
-		return fault(name, "rename", err)
+	if err := l.fs.Rename(l.segmentName(s.first), name); isFull(err) { // not even for a name
+		return false, nil
+	} else if err != nil {
+		return false, fault(name, "rename", err)
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
-		return fault(l.dir, "sync", err)
+		return false, fault(l.dir, "sync", err)
 	}
 	l.prepared = append(l.prepared, preparedFile{file: file, name: name, filled: l.segmentBytes})
 	l.recycled.Add(1)
-	return nil
+	return true, nil
 }
 
 // RecycledSegments is how many files of trimmed segments were kept for ops to come since the log was opened. Anybody may ask.

@@ -2,12 +2,16 @@ package journal_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rejoin/server/journal"
+	"rejoin/server/journal/faultfs"
+	"rejoin/server/wire"
 )
 
 // files lists the log's files whose names begin or end so.
@@ -57,6 +61,9 @@ func TestTrimmedFilesAreWrittenOver(t *testing.T) {
 			}
 			x.wantEnd(end+2, end+2)
 			x.wantHoles()
+			if x.rec.CutBytes > 0 || len(x.rec.Findings) > 0 {
+				t.Errorf("old frames were cut, %d bytes, and told of: %q", x.rec.CutBytes, x.rec.Findings)
+			}
 			if x.rec.Start != start || x.rec.TopUnknown || x.rec.Tail[len(x.rec.Tail)-1].Damaged {
 				t.Errorf("start %d, want %d: %+v", x.rec.Start, start, x.rec)
 			}
@@ -128,6 +135,7 @@ func TestWhatWasLentIsAskedFor(t *testing.T) {
 			span.Release()
 		},
 		"by a life before": func(x *fixture) { x.kill() },
+		"never":            func(x *fixture) { _, _, err := x.log.ReadFrame(3, nil); x.must(err) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, still := range []bool{true, false} {
@@ -136,7 +144,7 @@ func TestWhatWasLentIsAskedFor(t *testing.T) {
 				x.fs.StillLent = still
 				_, err := x.log.Trim(8)
 				x.must(err)
-				if got := x.log.RecycledSegments() > 0; got == still {
+				if got := x.log.RecycledSegments() > 0; got == (still && name != "never") {
 					t.Errorf("written over: %v, still on its way to readers: %v", got, still)
 				}
 			}
@@ -206,6 +214,7 @@ func TestCrashBesideARecycledFile(t *testing.T) {
 // TestTornWritesOverOldFrames: whatever of un-synced writes a power cut leaves among the frames that were there before, of the same size or of
 // others, a start ends the log where they do.
 func TestTornWritesOverOldFrames(t *testing.T) {
+	recycled := make([]int64, 4)
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		x := segmented(t)
@@ -220,6 +229,7 @@ func TestTornWritesOverOldFrames(t *testing.T) {
 			x.sync()
 			synced := x.log.Written().Op
 			x.append(rng.IntN(6), size)
+			recycled[seed%4] += x.log.RecycledSegments() // of this life, if it ends now
 			switch rng.IntN(3) {
 			case 0:
 				x.fs.Crash(rng)
@@ -237,24 +247,80 @@ func TestTornWritesOverOldFrames(t *testing.T) {
 			x.frames = x.frames[:held]
 			x.wantHeld(x.rec.Start, held)
 		}
-		if x.log.RecycledSegments() == 0 && seed%4 == 0 && x.rec.New {
-			t.Errorf("seed %d: nothing was written over", seed)
+	}
+	for i, n := range recycled {
+		if n == 0 {
+			t.Errorf("nothing was written over by seeds %d, %d, …", i, i+4)
 		}
 	}
 }
 
-// TestLostMarkBesideOldFrames: without a mark nobody can tell old frames from ops that were lost.
+// TestLostMarkBesideOldFrames: old frames behind the end of a log are not taken for ops that were lost, and what may be one is.
 func TestLostMarkBesideOldFrames(t *testing.T) {
+	for name, c := range map[string]struct {
+		ops     int // appended to the file that is written over, of 7
+		size    int
+		harm    func(x *fixture, file string, end int64)
+		unknown bool
+	}{
+		"old frames":        {ops: 3, size: 1700},
+		"frame upon frame":  {ops: 3, size: 2000},
+		"nothing written":   {ops: 0, size: 2000},
+		"on a page border":  {ops: 2, size: 4096 - wire.HeaderBytes - wire.MessagePrefixBytes, unknown: true}, // it cannot be told
+		"a torn header":     {ops: 3, size: 1700, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end+40, []byte{7}) }, unknown: true},
+		"a later op behind": {ops: 3, size: 1700, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end+5000, x.make(2, 100)[1].Bytes) }, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := segmented(t)
+			_, err := x.log.Trim(30)
+			x.must(err)
+			for x.log.Written().Op%7 != 0 || x.log.Written().Op < 49 {
+				x.append(1, 2000)
+			}
+			x.append(c.ops, c.size)
+			x.sync()
+			held := x.log.Written().Op
+			if c.ops == 0 { // the process died right after a roll
+				x.must(x.fs.Rename(dir+"/next-1.seg", fmt.Sprintf("%s/%020d.seg", dir, held+1)))
+				x.must(x.fs.SyncDir(dir))
+			}
+			x.fs.CrashHard()
+			x.fs.Overwrite(dir+"/mark", 0, zeros(8192))
+			if c.harm != nil {
+				file, at := x.place(held)
+				c.harm(x, file, at+int64(len(x.frames[held-1].Bytes)))
+			}
+			x.reopen()
+			if x.rec.TopUnknown != c.unknown || x.rec.Held.Op != held || (x.rec.Top > held) != c.unknown {
+				t.Errorf("held %d of %d, top %d, unknown above: %v: %q", x.rec.Held.Op, held, x.rec.Top, x.rec.TopUnknown, x.rec.Findings)
+			}
+			x.wantHeld(x.rec.Start, held)
+		})
+	}
+}
+
+// TestDamagedFilesAreRemoved: their place on the disk is not worth having once more.
+func TestDamagedFilesAreRemoved(t *testing.T) {
 	x := segmented(t)
-	_, err := x.log.Trim(30)
-	x.must(err)
+	name, at := x.place(3)
+	x.fs.Overwrite(name, at, zeros(500))
+	if _, _, err := x.log.ReadFrame(3, nil); err == nil {
+		t.Fatal("op 3 is not damaged")
+	}
+	if n, err := x.log.Trim(8); n != 1 || err != nil || x.log.RecycledSegments() != 0 {
+		t.Errorf("%d files of %d, %v", x.log.RecycledSegments(), n, err)
+	}
+}
+
+// TestNoRoomForAName: a file that cannot be renamed for want of room is removed, as a trim is there to do.
+func TestNoRoomForAName(t *testing.T) {
+	x := segmented(t)
+	x.fs.Inject(faultfs.Fault{Verb: faultfs.VerbRename, Err: syscall.ENOSPC})
+	if n, err := x.log.Trim(8); n != 1 || err != nil || x.log.RecycledSegments() != 0 {
+		t.Errorf("%d files of %d, %v", x.log.RecycledSegments(), n, err)
+	}
 	x.append(10, 2000)
 	x.sync()
-	x.fs.CrashHard()
-	x.fs.Overwrite(dir+"/mark", 0, zeros(8192))
-	x.reopen()
-	if !x.rec.TopUnknown || x.rec.Held.Op != 50 || x.rec.Top != 51 {
-		t.Errorf("held %d, top %d, unknown above: %v", x.rec.Held.Op, x.rec.Top, x.rec.TopUnknown)
-	}
-	x.wantHeld(x.rec.Start, 50)
+	x.crash()
+	x.wantHeld(8, 50)
 }

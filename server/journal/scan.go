@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -107,27 +106,4 @@ func (s *scanner) belongs(h *vsr.Header, st *scanState) error {
 		return fmt.Errorf("%w: op %d begins at message %d, the log is at %d", errLeftover, h.Op, h.BaseOffset, st.base)
 	}
 	return nil
-}
-
-// zeroFrom tells where the bytes that are not zero end, at or after from; from when there are none.
-func (s *scanner) zeroFrom(from, size int64) (int64, error) {
-	end := from
-	for at := from; at < size; {
-		n := int(min(size-at, int64(s.ahead)))
-		b, err := s.window(at, n)
-		if err != nil {
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				return end, nil
-			}
-			return size, nil // unreadable bytes count as not zero
-		}
-		for i := len(b) - 1; i >= 0; i-- {
-			if b[i] != 0 {
-				end = at + int64(i) + 1
-				break
-			}
-		}
-		at += int64(n)
-	}
-	return end, nil
 }

@@ -181,7 +181,7 @@ func (rec *recovery) cutRest() error {
 		}
 	}
 	last := l.lastSegment()
-	used, err := rec.usedBytes(last)
+	rest, err := l.lookBehind(last)
 	if err != nil {
 		return err
 	}
@@ -190,15 +190,16 @@ func (rec *recovery) cutRest() error {
 	if err != nil {
 		return fault(name, "read", err)
 	}
-	if used > last.end || rec.r.WasFenced { // zeros, too, may be pages whose sync has failed
+	isOurs := rest.ours(last.end)
+	if isOurs || rec.r.WasFenced { // zeros, too, may be pages whose sync has failed
 		size = last.end
 		if err := last.file.Truncate(size); err != nil {
 			return fault(name, "truncate", err)
 		}
 	}
-	if used > last.end {
-		rec.r.CutBytes = used - last.end
-		rec.r.find("%d bytes behind op %d in %s, of a torn group or of what the file held before, are cut", used-last.end, last.last, name)
+	if isOurs {
+		rec.r.CutBytes = rest.end - last.end
+		rec.r.find("%d bytes behind op %d in %s are cut", rec.r.CutBytes, last.last, name)
 	}
 	if size < l.segmentBytes {
 		if err := l.refill(last.file, name, max(size, last.end)); err != nil {

@@ -90,7 +90,7 @@ func (o *setup) String() string {
 	if !o.synced {
 		durability = "replicated"
 	}
-	return fmt.Sprintf("%d replicas, %s, pipeline %d, ring %d, %d sessions at most, segments of %d bytes, retention %d, chunks of %d ops, %d clients, faults for %d s, load on afterwards: %v, loss %v, twice %v, late %v, reorder %v, bulk %d us a KiB, at most %d messages under way, dangers %+v",
-		o.replicas, durability, o.config.PipelineOps, o.config.RingOps, o.config.SessionsMax, o.segmentBytes, o.retention, o.chunkOps, o.clients,
+	return fmt.Sprintf("%d replicas, %s, pipeline %d, ring %d, %d sessions at most, segments of %d bytes, retention %d, recycled: %v, chunks of %d ops, %d clients, faults for %d s, load on afterwards: %v, loss %v, twice %v, late %v, reorder %v, bulk %d us a KiB, at most %d messages under way, dangers %+v",
+		o.replicas, durability, o.config.PipelineOps, o.config.RingOps, o.config.SessionsMax, o.segmentBytes, o.retention, o.recycles, o.chunkOps, o.clients,
 		o.faultNs/second, o.loadOn, o.loss, o.twice, o.late, o.reorder, o.slowBulk/microsecond, o.bound, o.dangers)
 }

@@ -168,7 +168,7 @@ func (r *fileReader) segment(s loadgen.SegmentFile) error {
 		}
 		if why != "" {
 			r.stop = segmentStop{file: s.Path, at: at, why: why, last: r.chain.last.Op}
-			r.stop.damage, err = r.holdsMore(in, s.First)
+			r.stop.damage, err = r.holdsMore(in, s.First, at)
 			if err != nil {
 				return fmt.Errorf("builtin files: read %s: %w", s.Path, err)
 			}
@@ -204,10 +204,21 @@ func (r *fileReader) nextHeader(in *bufio.Reader) (h vsr.Header, why string, err
 	return h, "", nil
 }
 
-// holdsMore reports whether more follows than the end of a log: anything but zeros. A file that was recycled has frames of ops below its first
-// there, or their remains: that is more only where a later op is among them.
-func (r *fileReader) holdsMore(in *bufio.Reader, first uint64) (bool, error) {
+// holdsMore reports whether more follows at a byte than the end of a log: anything but zeros. A file that was recycled has frames of ops below its first
+// there, or their remains. That is more only where a later op is among them, or where something stands between the last frame and the end of its page,
+// which each append fills up with zeros.
+func (r *fileReader) holdsMore(in *bufio.Reader, first uint64, at int64) (bool, error) {
+	const pageBytes = 4096
 	var used, recycled, later bool
+	if rest := int(-at & (pageBytes - 1)); rest > 0 {
+		b, err := in.Peek(rest)
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		if slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+			return true, nil
+		}
+	}
 	for {
 		b, err := in.Peek(in.Size())
 		if err != nil && err != io.EOF {

@@ -87,8 +87,12 @@ func overOld(t *testing.T, old string, b []byte, missing int, later bool) []byte
 		t.Fatal(err)
 	}
 	n, starts := content(b)
-	cut := starts[len(starts)-missing]
-	out := append(append([]byte(nil), b[:cut]...), held[100:]...)
+	cut := n
+	if missing > 0 {
+		cut = starts[len(starts)-missing]
+	}
+	out := append(append([]byte(nil), b[:cut]...), make([]byte, -cut&4095)...)
+	out = append(out, held[100:]...)
 	if later {
 		out = append(append(out, make([]byte, 3<<20)...), b[starts[len(starts)-1]:n]...)
 	}
@@ -154,6 +158,14 @@ func TestFilesRead(t *testing.T) {
 		}},
 		"damaged, in a recycled file": {upTo: new(uint64(120)), err: "below the acknowledged offset 119", change: func(t *testing.T, s []string) {
 			edit(t, s[3], func(b []byte) []byte { return overOld(t, s[0], b, 2, true) })
+		}},
+		"a header damaged in a recycled file": {upTo: new(uint64(120)), err: "below the acknowledged offset 119", change: func(t *testing.T, s []string) {
+			edit(t, s[3], func(b []byte) []byte {
+				n, starts := content(b)
+				b = overOld(t, s[0], b[:n], 0, false)
+				b[starts[len(starts)-1]+60] ^= 1
+				return b
+			})
 		}},
 		"no segment": {err: "holds no segment", change: func(t *testing.T, s []string) {
 			for _, path := range s {
