@@ -96,7 +96,7 @@ func (g *group) diskOptions() partition.DiskOptions {
 	n, limits := g.node, &g.node.config.Limits
 	return partition.DiskOptions{RetentionBytes: limits.RetentionBytes, LeaseBytes: leaseBytes,
 		Journal: journal.Options{FS: n.dir.fs, Dir: fmt.Sprintf("topics/%s/%d", g.topic.Name, g.index), Cluster: n.config.ClusterID(), Group: g.number,
-			SegmentBytes: limits.SegmentBytes, SegmentsReady: limits.SegmentsReady, Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot}}
+			SegmentBytes: limits.SegmentBytes, SegmentsReady: limits.SegmentsReady, ZerosOnDisk: n.zerosOnDisk(), Pipeline: uint64(limits.PipelineOps), SameBoot: n.dir.sameBoot}}
 }
 
 func (g *group) recover() error {

@@ -43,5 +43,14 @@ func (n *node) ringBytes() int {
 	return max(wire.FrameBytesMax, int(n.config.Limits.RingBytes/int64(n.config.Partitions())))
 }
 
+// zerosInMemory is how much of the machine's memory the next segments of all partitions may take before they are written to.
+const zerosInMemory = 256 << 20
+
+// zerosOnDisk tells whether zeros ahead of use pass memory by. A log finds them there with less work, if it comes to them soon; those of many partitions
+// would lie there for as long as each takes to fill a segment, in pages that the machine has to find first.
+func (n *node) zerosOnDisk() bool {
+	return int64(n.config.Partitions())*n.config.Limits.SegmentBytes > zerosInMemory
+}
+
 // sparedBuffers is how many buffers pulls leave to everybody else.
 func (n *node) sparedBuffers() int { return n.poolBuffers() / 4 }

@@ -72,6 +72,17 @@ func TestRingsShareBytes(t *testing.T) {
 	}
 }
 
+// TestZerosOfManyPartitionsAreOnDiskAlone: four next segments of 64 MiB may lie in memory.
+func TestZerosOfManyPartitionsAreOnDiskAlone(t *testing.T) {
+	for partitions, want := range map[int]bool{1: false, 4: false, 5: true, 16: true} {
+		n := &node{config: *testConfig(3, partitions)}
+		n.config.Limits.SegmentBytes = 64 << 20
+		if n.zerosOnDisk() != want {
+			t.Errorf("%d partitions: %v, want %v", partitions, n.zerosOnDisk(), want)
+		}
+	}
+}
+
 // TestPoolHoldsAPull: a lone partition that catches up, by chunks as large as they come, leaves clients and peers theirs.
 func TestPoolHoldsAPull(t *testing.T) {
 	n := &node{config: *testConfig(3, 1)}

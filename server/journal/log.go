@@ -17,6 +17,7 @@ type Log struct {
 	group         uint32
 	segmentBytes  int64
 	segmentsReady int
+	zerosOnDisk   bool
 	pipeline      uint64
 
 	state     *StateFile

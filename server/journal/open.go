@@ -16,7 +16,7 @@ func Open(o Options) (*Log, *Recovered, error) {
 	if err := o.validate(); err != nil {
 		return nil, nil, err
 	}
-	l := &Log{fs: o.FS, dir: o.Dir, cluster: o.Cluster, group: o.Group, segmentBytes: o.SegmentBytes, segmentsReady: o.SegmentsReady, pipeline: o.Pipeline}
+	l := &Log{fs: o.FS, dir: o.Dir, cluster: o.Cluster, group: o.Group, segmentBytes: o.SegmentBytes, segmentsReady: o.SegmentsReady, zerosOnDisk: o.ZerosOnDisk, pipeline: o.Pipeline}
 	r := &Recovered{}
 	if err := l.open(&o, r); err != nil {
 		l.abandon()

@@ -22,6 +22,7 @@ type Options struct {
 	Group         uint32
 	SegmentBytes  int64  // size of a segment file; 0 means SegmentBytesDefault
 	SegmentsReady int    // how many whole segments PrepareMore makes ahead of use; up to 1: none but the next, which Prepare makes
+	ZerosOnDisk   bool   // zeros ahead of use pass memory by: they would lie there for long
 	Pipeline      uint64 // how many of the last ops are read in full at Open and reported as Tail; 0 means PipelineDefault
 	SameBoot      bool   // the machine has not restarted since the log was last open
 	Base          Base   // where a log begins that does not exist yet; the zero value means op 1

@@ -238,7 +238,7 @@ func (l *Log) zeroFill(f File, from, to int64) error {
 	for from < to {
 		n := min(to-from, zeroBytes)
 		var err error
-		if l.opening {
+		if l.opening || l.zerosOnDisk {
 			err = f.WriteZeros(from, n)
 		} else {
 			err = f.Writev([][]byte{zeros[:n]}, from)

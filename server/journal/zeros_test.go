@@ -72,23 +72,52 @@ func TestZerosTakeNoMemory(t *testing.T) {
 	if err := f.WriteZeros(0, size); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(filepath.Join(dir, "f"))
+	if n := pagesInMemory(t, filepath.Join(dir, "f"), size); n > 0 {
+		t.Errorf("%d of %d pages are in memory", n, size/4096)
+	}
+}
+
+// TestSegmentsAheadOfUseInMemory: only where the options do not ask for zeros on the disk alone.
+func TestSegmentsAheadOfUseInMemory(t *testing.T) {
+	for _, onDisk := range []bool{true, false} {
+		root := t.TempDir()
+		knowsDirect(t, root)
+		o := options(nil)
+		o.FS, o.SegmentBytes, o.SegmentsReady, o.ZerosOnDisk = journal.OS(root), 4<<20, 2, onDisk
+		log, _, err := journal.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		for more := true; more; {
+			if more, err = log.PrepareMore(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := pagesInMemory(t, filepath.Join(root, dir, "next.seg"), o.SegmentBytes); (n == 0) != onDisk {
+			t.Errorf("zeros on disk: %v, %d of %d pages are in memory", onDisk, n, o.SegmentBytes/4096)
+		}
+	}
+}
+
+// pagesInMemory counts those of a file.
+func pagesInMemory(t *testing.T, path string, size int64) int {
+	t.Helper()
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	memory, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	memory, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(memory)
 	resident := make([]byte, size/4096)
-	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&memory[0])), size, uintptr(unsafe.Pointer(&resident[0]))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&memory[0])), uintptr(size), uintptr(unsafe.Pointer(&resident[0]))); errno != 0 {
 		t.Fatal(errno)
 	}
-	if n := len(resident) - bytes.Count(resident, []byte{0}); n > 0 {
-		t.Errorf("%d of %d pages are in memory", n, len(resident))
-	}
+	return len(resident) - bytes.Count(resident, []byte{0})
 }
 
 // TestAppendReadsNothing: frames of any length go to segments whose zeros are on the disk alone, and no page has to be read for it.
