@@ -173,7 +173,9 @@ func (g *group) flush(ctx context.Context) {
 		if turn {
 			g.node.turns.giveBack()
 		}
-		wakeUp(g.prepare) // it may have rolled, or have made room
+		if g.disk.Log().PrepareDue() { // it may have rolled, or have made room
+			wakeUp(g.prepare)
+		}
 		g.jobs.putBack(jobs[done:])
 		switch {
 		case err == nil:

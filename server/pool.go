@@ -47,9 +47,11 @@ func (n *node) ringBytes() int {
 const zerosInMemory = 256 << 20
 
 // zerosOnDisk tells whether zeros ahead of use pass memory by. A log finds them there with less work, if it comes to them soon; those of many partitions
-// would lie there for as long as each takes to fill a segment, in pages that the machine has to find first.
+// would lie there for as long as each takes to fill a segment, in pages that the machine has to find first. Who has segments made ready for bursts wants to
+// find them in memory.
 func (n *node) zerosOnDisk() bool {
-	return int64(n.config.Partitions())*n.config.Limits.SegmentBytes > zerosInMemory
+	l := &n.config.Limits
+	return l.SegmentsReady <= 1 && int64(n.config.Partitions())*l.SegmentBytes > zerosInMemory
 }
 
 // sparedBuffers is how many buffers pulls leave to everybody else.

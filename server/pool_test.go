@@ -80,6 +80,9 @@ func TestZerosOfManyPartitionsAreOnDiskAlone(t *testing.T) {
 		if n.zerosOnDisk() != want {
 			t.Errorf("%d partitions: %v, want %v", partitions, n.zerosOnDisk(), want)
 		}
+		if n.config.Limits.SegmentsReady = 2; n.zerosOnDisk() {
+			t.Errorf("%d partitions: segments made ready for bursts are not in memory", partitions)
+		}
 	}
 }
 

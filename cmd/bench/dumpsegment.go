@@ -24,7 +24,7 @@ func dumpSegment(path string, say sayer) error {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, wire.FrameBytesMax)
-	named, _ := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), segmentSuffix), 10, 64) // 0: a name of another kind
+	named := segmentOp(filepath.Base(path))
 	last := uint64(0)
 	for at := int64(0); ; {
 		head, err := in.Peek(wire.HeaderBytes)
@@ -59,6 +59,16 @@ func dumpSegment(path string, say sayer) error {
 		}
 		at += int64(n)
 	}
+}
+
+// segmentOp is the op with which a segment of this name begins; 0 where it is no name of one.
+func segmentOp(name string) uint64 {
+	digits, ok := strings.CutSuffix(name, segmentSuffix)
+	op, err := strconv.ParseUint(digits, 10, 64)
+	if !ok || err != nil || len(digits) != 20 {
+		return 0
+	}
+	return op
 }
 
 func zeros(b []byte) bool {

@@ -85,7 +85,7 @@ func (l *Log) fitting(frames []Frame) int {
 }
 
 // write puts frames into the last segment and then publishes them. It fills up the page in which they end: a page of which a part is written
-// would have to be read first, since what stands there may be on the disk alone.
+// would have to be read first, since what stands there may be on the disk alone. A start rests on it, too: see behind.
 func (l *Log) write(frames []Frame) error {
 	s := l.lastSegment()
 	l.iov = l.iov[:0]
@@ -93,7 +93,7 @@ func (l *Log) write(frames []Frame) error {
 		l.iov = append(l.iov, frames[i].Bytes)
 	}
 	end := s.end + bytesOf(l.iov)
-	if pad := min(roundUpToPage(end), l.segmentBytes) - end; pad > 0 { // nothing that counts is there, but not in memory
+	if pad := min(nextPage(end), l.segmentBytes) - end; pad > 0 { // nothing that counts is there, but not in memory
 		l.iov = append(l.iov, zeros[:pad])
 	}
 	if !s.dirty {

@@ -15,7 +15,7 @@ type behind struct {
 
 	recycled bool // the header of an op below the segment is among them: the file has held another one before
 	later    bool // the header of an op above the end is
-	begun    bool // what stands where the next frame would, to the end of that page, is neither zeros nor of an older op
+	begun    bool // to the end of the page in which the next frame would begin there is neither zeros nor the header of an older op
 }
 
 // ours tells whether this log may have written some of it. In a recycled file that is so where the header of a later op is left, or where the next frame
@@ -38,7 +38,6 @@ func (l *Log) lookBehind(s *segment) (b behind, err error) {
 	}
 	b.end = s.end
 	sc := l.scanner(s.file, name)
-	page := min(roundUpToPage(s.end), size)
 	for at := s.end; at < size; {
 		n := int(min(size-at, int64(max(sc.ahead, 2*wire.HeaderBytes))))
 		w, err := sc.window(at, n)
@@ -52,7 +51,7 @@ func (l *Log) lookBehind(s *segment) (b behind, err error) {
 			b.end = max(b.end, at+int64(last)+1)
 		}
 		if at == s.end {
-			b.begun = lastUsed(w[:min(max(page-at, wire.HeaderBytes), int64(n))]) >= 0
+			b.begun = lastUsed(w[:min(nextPage(at)-at, int64(n))]) >= 0
 		}
 		b.find(l, s, w, at)
 		if at += int64(n); at < size {

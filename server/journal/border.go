@@ -57,7 +57,7 @@ func (l *Log) Divide(op uint64) error {
 	defer l.mu.Unlock()
 	s := l.segments[i]
 	rest := &segment{first: op, last: s.last, base: s.nextOffset, nextOffset: s.nextOffset, file: f}
-	s.last, s.divided = op-1, true
+	s.last = op - 1
 	if s.complete() { // only where the hole begins at op
 		s.lastSum = s.entries[s.placed-1].sum
 		rest.parent, rest.parentKnown = s.lastSum, true

@@ -316,7 +316,7 @@ func (l *Log) Trim(op uint64) (segments int, err error) {
 		if !inUse {
 			s.file, s.entries = nil, nil
 		}
-		sound := !s.divided && l.nextHole(s.first) > s.last
+		sound := l.nextHole(s.first) > s.last
 		l.removeHole(s.first, s.last)
 		l.sealed = l.keepListed(l.sealed)
 		l.start = l.segments[0].before()

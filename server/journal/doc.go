@@ -28,7 +28,8 @@
 // borders are a function of the frames.
 //
 // A trim keeps the files of segments for ops to come, where it can (recycle.go). So what follows the last frame
-// proves nothing: a start takes the next op with the right parent, and nothing else, and cuts the rest away.
+// need not be of this log's end. A start takes the next op with the right parent, and nothing else. It cuts the rest
+// away where this log may have written some of it (behind.go): an append leaves zeros up to the next page.
 //
 // # What is durable when
 //

@@ -372,7 +372,7 @@ func TestLostMark(t *testing.T) {
 			if !x.rec.MarkLost || !x.rec.TopUnknown {
 				t.Fatalf("%+v", x.rec)
 			}
-			x.wantEnd(38, 39)
+			x.wantEnd(38, 38)
 			x.wantHoles(opRange{12, 14})
 			x.crash()
 			if x.rec.MarkLost || !x.rec.TopUnknown {
@@ -383,7 +383,7 @@ func TestLostMark(t *testing.T) {
 			if x.rec.TopUnknown {
 				t.Fatal("still unknown")
 			}
-			x.wantEnd(38, 39)
+			x.wantEnd(38, 38)
 		})
 	}
 }

@@ -69,7 +69,7 @@ func TestCrashWhileTheTopIsUnknown(t *testing.T) {
 		if !x.rec.TopUnknown {
 			t.Fatalf("stop before %d: %+v", k, x.rec)
 		}
-		x.wantEnd(38, 39)
+		x.wantEnd(38, 38)
 		if err == nil {
 			break
 		}

@@ -79,7 +79,7 @@ type Recovered struct {
 	State      State // as saved last
 	Mark       Mark  // as found, before Open wrote its own
 	MarkLost   bool  // there was no readable mark: all damage is a hole
-	TopUnknown bool  // the mark was lost and the log ends in damage: ops above Top may have been acknowledged
+	TopUnknown bool  // the mark was lost and the log ends in damage: ops above Top may have been acknowledged, though Top is no more than what is known
 	WasFenced  bool  // the last run fenced itself; what was above the mark is dropped. Stays until Unfence
 
 	Start  uint64    // first op of the log

@@ -38,6 +38,18 @@ func (l *Log) Prepare() error {
 	}
 }
 
+// PrepareDue tells whether Prepare would do something, or is at it: waking who calls it costs more than this look.
+func (l *Log) PrepareDue() bool {
+	if !l.prepareMu.TryLock() {
+		return true
+	}
+	defer l.prepareMu.Unlock()
+	if len(l.prepared) > 0 {
+		return false
+	}
+	return l.preparing == nil || l.preparing.filled < l.prepareDue()
+}
+
 // prepareStep tells whether it has done something. The lock is held for one step only, so that a roll
 // need not wait for a whole file.
 func (l *Log) prepareStep() (bool, error) {

@@ -338,8 +338,7 @@ func (rec *recovery) boundTop() error {
 		return err
 	}
 	if rest.ours(last.end) || len(rec.dropped) > 0 {
-		r.TopUnknown = true
-		l.top = max(l.top, l.written.Op+1)
+		r.TopUnknown = true // and not one above the end, which nobody may have stamped: what a pipeline below the top is counts as committed
 		r.find("%s holds %d bytes behind op %d that are no frame, and no mark tells what they were", l.segmentName(last.first), rest.end-last.end, last.last)
 	}
 	return nil

@@ -63,8 +63,9 @@ func (l *Log) wantsFile() bool {
 // for each of its bytes, and the removal of another. The caller holds prepareMu.
 //
 // What it holds until then are frames of ops that this log has committed and trimmed, and their remains. A start takes none of them for one of its
-// own: it looks for an op above all of these, with the sum of the last one as its parent. The files that a cut drops never come here: the numbers
-// of their ops are given again.
+// own: it looks for an op above these, with the sum of the last one as its parent. Should an op come again that stands there (behind the last one of a
+// segment that was divided), then it has the same ones before it, of which the file now begins with a later one: where it would fit, it is not. The files
+// that a cut drops never come here: one of them may begin with the same op again.
 //
 // The old name goes durably before a byte changes: after a power cut it would stand for ops that are not its own.
 func (l *Log) recycle(s *segment, file File) (kept bool, err error) {

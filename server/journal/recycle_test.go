@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path"
 	"strings"
 	"syscall"
 	"testing"
@@ -255,48 +256,123 @@ func TestTornWritesOverOldFrames(t *testing.T) {
 	}
 }
 
+// beforeBorder is a payload with which a frame that stands at the beginning of a file ends so many bytes before the end of its first page.
+func beforeBorder(bytes int) int { return 4096 - bytes - wire.HeaderBytes - wire.MessagePrefixBytes }
+
 // TestLostMarkBesideOldFrames: old frames behind the end of a log are not taken for ops that were lost, and what may be one is.
 func TestLostMarkBesideOldFrames(t *testing.T) {
 	for name, c := range map[string]struct {
-		ops     int // appended to the file that is written over, of 7
-		size    int
-		harm    func(x *fixture, file string, end int64)
-		unknown bool
+		sizes []int // appended to the file that is written over
+		harm  func(x *fixture, file string, end int64)
+		isOp  bool // what is behind may be one
 	}{
-		"old frames":        {ops: 3, size: 1700},
-		"frame upon frame":  {ops: 3, size: 2000},
-		"nothing written":   {ops: 0, size: 2000},
-		"on a page border":  {ops: 2, size: 4096 - wire.HeaderBytes - wire.MessagePrefixBytes, unknown: true}, // it cannot be told
-		"a torn header":     {ops: 3, size: 1700, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end+40, []byte{7}) }, unknown: true},
-		"a later op behind": {ops: 3, size: 1700, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end+5000, x.make(2, 100)[1].Bytes) }, unknown: true},
+		"old frames":                {sizes: []int{1700, 1700, 1700}},
+		"frame upon frame":          {sizes: []int{2000, 2000, 2000}},
+		"nothing written":           {},
+		"on a page border":          {sizes: []int{beforeBorder(0)}},
+		"two bytes before it":       {sizes: []int{beforeBorder(2)}},
+		"a hundred bytes before it": {sizes: []int{beforeBorder(100)}},
+		"a torn header":             {sizes: []int{1700}, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end, []byte{7}) }, isOp: true},
+		"a torn header at a border": {sizes: []int{beforeBorder(0)}, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end, []byte{7}) }, isOp: true},
+		"a later op behind":         {sizes: []int{1700}, harm: func(x *fixture, file string, end int64) { x.fs.Overwrite(file, end+5000, x.make(2, 100)[1].Bytes) }, isOp: true},
+		"one of another group behind": {sizes: []int{1700}, harm: func(x *fixture, file string, end int64) {
+			x.fs.Overwrite(file, end+5000, ofGroup(group+1, x.make(2, 100)[1]))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := segmented(t)
 			_, err := x.log.Trim(30)
 			x.must(err)
-			for x.log.Written().Op%7 != 0 || x.log.Written().Op < 49 {
+			for x.log.Written().Op < 49 {
 				x.append(1, 2000)
 			}
-			x.append(c.ops, c.size)
+			for _, size := range c.sizes {
+				x.append(1, size)
+			}
 			x.sync()
 			held := x.log.Written().Op
-			if c.ops == 0 { // the process died right after a roll
+			if len(c.sizes) == 0 { // the process died right after a roll
 				x.must(x.fs.Rename(dir+"/next-1.seg", fmt.Sprintf("%s/%020d.seg", dir, held+1)))
 				x.must(x.fs.SyncDir(dir))
 			}
-			x.fs.CrashHard()
-			x.fs.Overwrite(dir+"/mark", 0, zeros(8192))
 			if c.harm != nil {
 				file, at := x.place(held)
 				c.harm(x, file, at+int64(len(x.frames[held-1].Bytes)))
 			}
-			x.reopen()
-			if x.rec.TopUnknown != c.unknown || x.rec.Held.Op != held || (x.rec.Top > held) != c.unknown {
-				t.Errorf("held %d of %d, top %d, unknown above: %v: %q", x.rec.Held.Op, held, x.rec.Top, x.rec.TopUnknown, x.rec.Findings)
+			with := *x
+			with.fs = x.fs.Clone()
+			with.opts.FS = with.fs
+			x.fs.Overwrite(dir+"/mark", 0, zeros(8192))
+			for _, x := range []*fixture{x, &with} {
+				x.crash()
+				if x.rec.TopUnknown != (c.isOp && x.rec.MarkLost) || (x.rec.CutBytes > 0) != c.isOp {
+					t.Errorf("mark lost: %v, unknown above: %v, %d bytes cut: %q", x.rec.MarkLost, x.rec.TopUnknown, x.rec.CutBytes, x.rec.Findings)
+				}
+				x.wantEnd(held, held)
+				x.wantHeld(x.rec.Start, held)
+				if x.crash(); x.rec.CutBytes > 0 {
+					t.Errorf("%d bytes are cut at the second start", x.rec.CutBytes)
+				}
 			}
-			x.wantHeld(x.rec.Start, held)
 		})
 	}
+}
+
+// ofGroup seals the header of a frame for another group.
+func ofGroup(group uint32, f journal.Frame) []byte {
+	h := f.Header
+	h.Group = group
+	wire.Seal(&h)
+	wire.PutHeader(f.Bytes, &h)
+	return f.Bytes
+}
+
+// TestLaterHeaderAnywhereBehind: also across the borders of what is read at a time, and where a part cannot be read.
+func TestLaterHeaderAnywhereBehind(t *testing.T) {
+	const window = 1 << 20
+	for _, at := range []int64{window - 127, window - 60, window - 1, window, 2*window - 127 - 60} {
+		x := &fixture{TB: t, fs: faultfs.New()}
+		x.opts = options(x.fs)
+		x.opts.SegmentBytes = 4 << 20
+		x.reopen()
+		x.append(6, 1_000_000-1) // four to a segment
+		x.sync()
+		file, off := x.place(6)
+		end := off + int64(len(x.frames[5].Bytes))
+		x.fs.Overwrite(file, end+8192, x.frames[0].Bytes[:wire.HeaderBytes]) // of an older op: the file was written over
+		x.crash()
+		if x.rec.CutBytes > 0 {
+			t.Fatalf("%d bytes are cut because of an older op", x.rec.CutBytes)
+		}
+		x.fs.Overwrite(file, end+at, x.make(2, 100)[1].Bytes[:wire.HeaderBytes])
+		x.crash()
+		if x.rec.CutBytes == 0 {
+			t.Errorf("the header of a later op %d bytes behind the end was not found", at)
+		}
+		x.wantEnd(6, 6)
+	}
+}
+
+// TestTrimWaitsForNoZeros: who makes a file ahead of use may be at its sync.
+func TestTrimWaitsForNoZeros(t *testing.T) {
+	x := segmented(t)
+	trimmed := 0
+	x.fs.OnOp = func(_ int, verb faultfs.Verb, name string) {
+		if verb == faultfs.VerbSync && strings.HasPrefix(path.Base(name), "next") && trimmed == 0 {
+			var err error
+			trimmed, err = x.log.Trim(8) // as the flusher does beside it
+			x.must(err)
+		}
+	}
+	x.append(6, 2000)
+	x.must(x.log.Prepare())
+	if trimmed != 1 || x.log.RecycledSegments() != 0 {
+		t.Fatalf("%d segments were trimmed while the next was synced, %d were kept", trimmed, x.log.RecycledSegments())
+	}
+	x.append(20, 2000)
+	x.sync()
+	x.crash()
+	x.wantHeld(8, x.log.Written().Op)
 }
 
 // TestDamagedFilesAreRemoved: their place on the disk is not worth having once more.

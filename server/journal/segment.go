@@ -40,7 +40,6 @@ type segment struct {
 	gone     error   // *DamageError: its file cannot be opened, all its ops are a hole, and Fill opens or makes it anew
 	doomed   bool    // cut away or trimmed: close file with the last user
 	dirty    bool    // holds writes that no sync covers
-	divided  bool    // its file may have frames behind its last op
 	lent     bool    // readers may have been given bytes of its file by reference, by this process or one before
 	indexed  bool    // an index file describes it whole, and it is sealed: it may be unloaded
 	indexOps uint64  // ops that its index file tells of, 0 without one

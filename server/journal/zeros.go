@@ -12,6 +12,9 @@ const pageBytes = 4096
 
 func roundUpToPage(n int64) int64 { return (n + pageBytes - 1) &^ (pageBytes - 1) }
 
+// nextPage is where the page after that of byte n begins.
+func nextPage(n int64) int64 { return n&^(pageBytes-1) + pageBytes }
+
 // zeroBytes is how much one call writes.
 const zeroBytes = 512 << 10
 

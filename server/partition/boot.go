@@ -112,12 +112,8 @@ func loseUnsynced(log *journal.Log, rec *journal.Recovered) error {
 // the one a pipeline below the highest op ever stamped.
 func knownCommit(rec *journal.Recovered, pipeline uint64) uint64 {
 	commit := max(rec.State.Commit.Op, rec.Mark.Commit.Op, tableOp(rec))
-	stamped := rec.Top
-	if rec.TopUnknown || rec.State.Wiped { // it may be a guess from bytes behind the log; and this replica does not vote
-		stamped = rec.Held.Op
-	}
-	if stamped > pipeline {
-		commit = max(commit, stamped-pipeline)
+	if rec.Top > pipeline {
+		commit = max(commit, rec.Top-pipeline)
 	}
 	return commit
 }

@@ -275,18 +275,3 @@ func TestWhoHasForgotten(t *testing.T) {
 		})
 	}
 }
-
-// TestGuessedTopCommitsNothing: an op above the log that is told of because nothing says what bytes behind it are may never have been stamped, and then
-// the op a pipeline below it need not be committed.
-func TestGuessedTopCommitsNothing(t *testing.T) {
-	rec := &journal.Recovered{Held: vsr.ID{Op: 20}, Top: 21}
-	for _, c := range []struct {
-		unknown, wiped bool
-		want           uint64
-	}{{false, false, 13}, {true, false, 12}, {false, true, 12}} { // wiped: the guess of an earlier start, which the mark has kept
-		rec.TopUnknown, rec.State.Wiped = c.unknown, c.wiped
-		if got := knownCommit(rec, 8); got != c.want {
-			t.Errorf("top unknown: %v, wiped: %v: op %d is taken for committed, want %d", c.unknown, c.wiped, got, c.want)
-		}
-	}
-}

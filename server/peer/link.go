@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rejoin/server/vsr"
@@ -22,7 +23,11 @@ type link struct {
 	jobs   *jobQueue // of a bulk link
 
 	reading deadline // the reader's
-	writing deadline // the writer's
+
+	sending sync.Mutex  // of who writes to a protocol link: its writer, or a sender (see sendNow)
+	writing deadline    // with sending; the writer's on a bulk link
+	now     nowSender   // with sending
+	spoke   atomic.Bool // something was sent since the writer last looked
 
 	once  sync.Once
 	why   error         // set before ended closes
@@ -37,6 +42,7 @@ func newLink(n *Network, r *remote, conn net.Conn, p purpose, theirs facts, gene
 	l.reading.set, l.writing.set = conn.SetReadDeadline, conn.SetWriteDeadline
 	if p == purposeProtocol {
 		l.outbox = newOutbox(n.options.Groups, &r.counters)
+		l.now.open(conn)
 	} else {
 		l.jobs = newJobQueue(&r.counters)
 	}

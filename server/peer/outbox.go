@@ -12,7 +12,7 @@ import (
 // newest one takes, control messages, already drawn, and frames.
 type outbox struct {
 	counters *counters
-	wake     chan struct{} // something was put into an empty outbox
+	wake     chan struct{} // something is left to the writer
 
 	mu        sync.Mutex
 	closed    bool
@@ -62,7 +62,6 @@ func (o *outbox) putBeat(m *vsr.Message) {
 	}
 	slot.set = true
 	o.dirty = append(o.dirty, at)
-	signal(o.wake)
 }
 
 func (o *outbox) putControl(m *vsr.Message) {
@@ -77,7 +76,6 @@ func (o *outbox) putControl(m *vsr.Message) {
 	default:
 		o.control = wire.AppendEnvelope(o.control, m, 0)
 		o.messages++
-		signal(o.wake)
 	}
 }
 
@@ -130,17 +128,9 @@ type round struct {
 // take moves all beats, all control and as many frames as one write should carry into r. More
 // frames wait for the next round, so that a beat never waits for more than one.
 func (o *outbox) take(r *round) bool {
-	r.beats, r.items, r.bytes = r.beats[:0], r.items[:0], 0
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r.messages = o.messages + uint64(len(o.dirty))
-	for _, at := range o.dirty {
-		r.beats = append(r.beats, o.beats[at].envelope[:]...)
-		o.beats[at].set = false
-	}
-	o.dirty = o.dirty[:0]
-	r.control, o.control, o.messages = o.control, r.control[:0], 0
-	r.bytes = len(r.beats) + len(r.control)
+	o.takeMessages(r)
 	for frames := 0; o.dataCount > 0 && frames < writeBytesMax; o.dataCount-- {
 		item := &o.data[o.dataFirst]
 		bytes := len(item.frame.Frame())
@@ -156,6 +146,31 @@ func (o *outbox) take(r *round) bool {
 		r.messages++
 	}
 	return r.messages > 0
+}
+
+// takeSmall moves all beats and all control into r, if they are small and no frame waits, which would come with them. False: they
+// are left to the writer.
+func (o *outbox) takeSmall(r *round) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.dataCount > 0 || len(o.dirty)*wire.EnvelopeBytes+len(o.control) > sendNowBytesMax {
+		return false
+	}
+	o.takeMessages(r)
+	return true
+}
+
+// takeMessages moves all beats and all control. Callers hold mu.
+func (o *outbox) takeMessages(r *round) {
+	r.beats, r.items, r.bytes = r.beats[:0], r.items[:0], 0
+	r.messages = o.messages + uint64(len(o.dirty))
+	for _, at := range o.dirty {
+		r.beats = append(r.beats, o.beats[at].envelope[:]...)
+		o.beats[at].set = false
+	}
+	o.dirty = o.dirty[:0]
+	r.control, o.control, o.messages = o.control, r.control[:0], 0
+	r.bytes = len(r.beats) + len(r.control)
 }
 
 // draw lists the pieces of the round, in the order of the lanes. Frames are listed, not copied.

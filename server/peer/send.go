@@ -21,8 +21,10 @@ func (n *Network) Send(to int, m *vsr.Message) {
 		r.counters.droppedLinkDown.Add(1)
 	case isBeat(m.Kind):
 		l.outbox.putBeat(m)
+		l.sendNow()
 	default:
 		l.outbox.putControl(m)
+		l.sendNow()
 	}
 }
 
@@ -58,27 +60,38 @@ func (l *link) writeProtocol() error {
 	idle := time.NewTicker(l.n.options.timing.keepAlive)
 	defer idle.Stop()
 	var r round
-	quiet := true
 	for {
 		select {
 		case <-l.ended:
 			return nil
 		case <-idle.C:
-			if quiet {
+			if !l.spoke.Swap(false) {
 				if err := l.writeKeepAlive(); err != nil {
 					return err
 				}
 			}
-			quiet = true
 		case <-l.outbox.wake:
-			for l.outbox.take(&r) {
-				quiet = false
-				if err := l.writeRound(&r); err != nil {
-					return fmt.Errorf("write: %w", err)
-				}
+			if err := l.writeWaiting(&r); err != nil {
+				return fmt.Errorf("write: %w", err)
 			}
 		}
 	}
+}
+
+// writeWaiting writes until nothing waits.
+func (l *link) writeWaiting(r *round) error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	if err := l.writeLeft(); err != nil {
+		return err
+	}
+	for l.outbox.take(r) {
+		l.spoke.Store(true)
+		if err := l.writeRound(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *link) writeRound(r *round) error {
@@ -96,6 +109,11 @@ func (l *link) writeRound(r *round) error {
 }
 
 func (l *link) writeKeepAlive() error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	if err := l.writeLeft(); err != nil {
+		return err
+	}
 	if err := l.writePatience(); err != nil {
 		return err
 	}

@@ -206,12 +206,12 @@ func (r *fileReader) nextHeader(in *bufio.Reader) (h vsr.Header, why string, err
 
 // holdsMore reports whether more follows at a byte than the end of a log: anything but zeros. A file that was recycled has frames of ops below its first
 // there, or their remains. That is more only where a later op is among them, or where something stands between the last frame and the end of its page,
-// which each append fills up with zeros.
+// which each append fills up with zeros, or the next page where it ends at a border.
 func (r *fileReader) holdsMore(in *bufio.Reader, first uint64, at int64) (bool, error) {
 	const pageBytes = 4096
 	var used, recycled, later bool
-	if rest := int(-at & (pageBytes - 1)); rest > 0 {
-		b, err := in.Peek(rest)
+	if at > 0 { // or else nothing was written to it
+		b, err := in.Peek(int(pageBytes - at%pageBytes))
 		if err != nil && err != io.EOF {
 			return false, err
 		}
@@ -231,7 +231,8 @@ func (r *fileReader) holdsMore(in *bufio.Reader, first uint64, at int64) (bool, 
 				break
 			}
 			at += next
-			if h, bad := wire.ParseSealed(b[at:]); bad == nil {
+			h, bad := wire.ParseSealed(b[at:])
+			if bad == nil && h.Cluster == r.chain.last.Cluster && h.Group == r.chain.last.Group {
 				recycled = recycled || h.Op < first
 				later = later || h.Op > r.chain.last.Op
 			}

@@ -91,7 +91,7 @@ func overOld(t *testing.T, old string, b []byte, missing int, later bool) []byte
 	if missing > 0 {
 		cut = starts[len(starts)-missing]
 	}
-	out := append(append([]byte(nil), b[:cut]...), make([]byte, -cut&4095)...)
+	out := append(append([]byte(nil), b[:cut]...), make([]byte, 4096-cut%4096)...)
 	out = append(out, held[100:]...)
 	if later {
 		out = append(append(out, make([]byte, 3<<20)...), b[starts[len(starts)-1]:n]...)
