@@ -49,7 +49,8 @@ func (c *checker) speaks(p *process, m *vsr.Message) {
 			c.w.fail("S7", "replica %d sends a %s and is wiped", p.n.id, m.Kind)
 		}
 	}
-	if h := c.at(m.Ack.Op); m.Kind == vsr.MsgNotHeld && h != nil && h.ID() == m.Ack && s.acked.Op >= m.Ack.Op {
+	own := s.at(m.Ack.Op) // it may have vouched for another op of that number, which no later view has kept
+	if h := c.at(m.Ack.Op); m.Kind == vsr.MsgNotHeld && h != nil && h.ID() == m.Ack && s.acked.Op >= m.Ack.Op && (own == nil || own.ID() == m.Ack) {
 		c.w.fail("S7", "replica %d denies op %d, which it vouched for and which is committed", p.n.id, m.Ack.Op)
 	}
 }
