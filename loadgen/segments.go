@@ -26,18 +26,22 @@ func ListSegments(dir, suffix string) ([]SegmentFile, error) {
 	}
 	var segments []SegmentFile
 	for _, e := range entries {
-		digits, isSegment := strings.CutSuffix(e.Name(), suffix)
-		if !isSegment || len(digits) != segmentDigits {
-			continue
+		if first, ok := ParseSegmentName(e.Name(), suffix); ok {
+			segments = append(segments, SegmentFile{Path: filepath.Join(dir, e.Name()), First: first})
 		}
-		first, err := strconv.ParseUint(digits, 10, 64)
-		if err != nil {
-			continue
-		}
-		segments = append(segments, SegmentFile{Path: filepath.Join(dir, e.Name()), First: first})
 	}
 	if len(segments) == 0 {
 		return nil, fmt.Errorf("%s holds no segment", dir)
 	}
 	return segments, nil
+}
+
+// ParseSegmentName takes the number out of the name of a segment.
+func ParseSegmentName(name, suffix string) (first uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok || len(digits) != segmentDigits {
+		return 0, false
+	}
+	first, err := strconv.ParseUint(digits, 10, 64)
+	return first, err == nil
 }

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
+	"rejoin/loadgen"
 	"rejoin/results"
 	"rejoin/server/vsr"
 	"rejoin/server/wire"
@@ -24,7 +23,7 @@ func dumpSegment(path string, say sayer) error {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, wire.FrameBytesMax)
-	named := segmentOp(filepath.Base(path))
+	named, isNamed := loadgen.ParseSegmentName(filepath.Base(path), segmentSuffix)
 	last := uint64(0)
 	for at := int64(0); ; {
 		head, err := in.Peek(wire.HeaderBytes)
@@ -37,7 +36,7 @@ func dumpSegment(path string, say sayer) error {
 		h, err := wire.ParseSealed(head)
 		switch {
 		case err != nil:
-		case last == 0 && named > 0 && h.Op != named:
+		case last == 0 && isNamed && h.Op != named:
 			err = fmt.Errorf("op %d, and the name says that op %d begins here", h.Op, named)
 		case last > 0 && h.Op <= last:
 			err = fmt.Errorf("op %d comes after op %d", h.Op, last)
@@ -59,16 +58,6 @@ func dumpSegment(path string, say sayer) error {
 		}
 		at += int64(n)
 	}
-}
-
-// segmentOp is the op with which a segment of this name begins; 0 where it is no name of one.
-func segmentOp(name string) uint64 {
-	digits, ok := strings.CutSuffix(name, segmentSuffix)
-	op, err := strconv.ParseUint(digits, 10, 64)
-	if !ok || err != nil || len(digits) != 20 {
-		return 0
-	}
-	return op
 }
 
 func zeros(b []byte) bool {

@@ -1,11 +1,10 @@
 package journal
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
 
+	"rejoin/server/vsr"
 	"rejoin/server/wire"
 )
 
@@ -15,7 +14,7 @@ type behind struct {
 
 	recycled bool // the header of an op below the segment is among them: the file has held another one before
 	later    bool // the header of an op above the end is
-	begun    bool // to the end of the page in which the next frame would begin there is neither zeros nor the header of an older op
+	begun    bool // where the next frame would begin, to the end of that page, are not only zeros, nor does the header of an older op stand there
 }
 
 // ours tells whether this log may have written some of it. In a recycled file that is so where the header of a later op is left, or where the next frame
@@ -26,8 +25,6 @@ func (b *behind) ours(end int64) bool {
 	}
 	return b.end > end
 }
-
-var frameMagic = binary.LittleEndian.AppendUint32(nil, wire.FrameMagic)
 
 // lookBehind reads what is behind the ops of s. Bytes that cannot be read count as not zero.
 func (l *Log) lookBehind(s *segment) (b behind, err error) {
@@ -63,24 +60,18 @@ func (l *Log) lookBehind(s *segment) (b behind, err error) {
 
 // find looks for whole headers of this log in the bytes w that stand at a place of the file.
 func (b *behind) find(l *Log, s *segment, w []byte, at int64) {
-	for from := 0; ; from++ {
-		next := bytes.Index(w[from:], frameMagic)
-		if next < 0 {
-			return
-		}
-		from += next
-		h, err := wire.ParseSealed(w[from:])
+	wire.FindSealed(w, func(in int, h *vsr.Header) {
 		switch {
-		case err != nil || h.Cluster != l.cluster || h.Group != l.group:
+		case h.Cluster != l.cluster || h.Group != l.group:
 		case h.Op < s.first:
 			b.recycled = true
-			if at+int64(from) == s.end {
+			if at+int64(in) == s.end {
 				b.begun = false // frame stands on frame
 			}
 		case h.Op > s.last:
 			b.later = true
 		}
-	}
+	})
 }
 
 // lastUsed returns the place of the last byte that is not zero, or -1.

@@ -44,10 +44,23 @@ func (l *Log) PrepareDue() bool {
 		return true
 	}
 	defer l.prepareMu.Unlock()
+	return l.prepareLack() > 0
+}
+
+// prepareLack is how much of the next segment should be there by now and is not, or nothing or less. The caller holds prepareMu.
+func (l *Log) prepareLack() int64 {
 	if len(l.prepared) > 0 {
-		return false
+		return 0
 	}
-	return l.preparing == nil || l.preparing.filled < l.prepareDue()
+	return l.prepareDue() - l.preparedBytes()
+}
+
+// preparedBytes is how much there is of the file that is being made. The caller holds prepareMu.
+func (l *Log) preparedBytes() int64 {
+	if l.preparing == nil {
+		return 0
+	}
+	return l.preparing.filled
 }
 
 // prepareStep tells whether it has done something. The lock is held for one step only, so that a roll
@@ -58,24 +71,17 @@ func (l *Log) prepareStep() (bool, error) {
 	if err := l.failed(); err != nil {
 		return false, err
 	}
-	if len(l.prepared) > 0 {
+	lack := l.prepareLack()
+	if lack <= 0 {
 		return false, nil
 	}
-	var filled int64
-	if l.preparing != nil {
-		filled = l.preparing.filled
-	}
-	due := l.prepareDue()
-	if filled >= due {
-		return false, nil
-	}
-	if free, err := l.fs.FreeBytes(); err == nil && free < uint64(l.segmentBytes-filled) {
+	if free, err := l.fs.FreeBytes(); err == nil && free < uint64(l.segmentBytes-l.preparedBytes()) {
 		if err := l.giveUpPreparing(); err != nil {
 			return false, err
 		}
 		return false, fmt.Errorf("prepare a segment: %w: %d bytes are free", ErrDiskFull, free) // not to fill the rest, again and again
 	}
-	return true, l.fillStep(due - filled)
+	return true, l.fillStep(lack)
 }
 
 // PrepareMore makes one step of the segments that Options ask to have ready beyond what Prepare makes,

@@ -116,7 +116,7 @@ func TestSenderNeverWaits(t *testing.T) {
 	last := uint64(0)
 	for ; len(l.now.buf) == 0; last++ {
 		if last == 1_000_000 {
-			t.Skip("this socket takes any amount")
+			t.Fatal("a socket whose other end reads nothing has taken a million messages")
 		}
 		l.say(last)
 	}

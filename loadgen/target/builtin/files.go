@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -225,18 +223,12 @@ func (r *fileReader) holdsMore(in *bufio.Reader, first uint64, at int64) (bool, 
 			return false, err
 		}
 		used = used || slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
-		for at := 0; ; at++ {
-			next := bytes.Index(b[at:], frameMagic)
-			if next < 0 {
-				break
-			}
-			at += next
-			h, bad := wire.ParseSealed(b[at:])
-			if bad == nil && h.Cluster == r.chain.last.Cluster && h.Group == r.chain.last.Group {
+		wire.FindSealed(b, func(_ int, h *vsr.Header) {
+			if h.Cluster == r.chain.last.Cluster && h.Group == r.chain.last.Group {
 				recycled = recycled || h.Op < first
 				later = later || h.Op > r.chain.last.Op
 			}
-		}
+		})
 		if err == io.EOF {
 			return used && (later || !recycled), nil
 		}
@@ -245,8 +237,6 @@ func (r *fileReader) holdsMore(in *bufio.Reader, first uint64, at int64) (bool, 
 		}
 	}
 }
-
-var frameMagic = binary.LittleEndian.AppendUint32(nil, wire.FrameMagic)
 
 // unfit says why a frame with a whole header is not the log's next one; "" if it is. A body that fails
 // its checksum is a torn end, unless the next frame goes on from here: then it is damage, which is
