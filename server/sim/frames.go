@@ -66,11 +66,12 @@ func (n *node) unreadable(fs *faultfs.FS, last uint64, more span) (ops []uint64,
 type loss struct {
 	ops  []uint64 // of those that its log has, rising
 	from uint64   // what it appends from here on, until the damage is mended; 0: that would be there
+	all  bool     // it gives its log up, and forgets also that it has dropped what is below
 }
 
 func (l *loss) has(op uint64) bool {
 	_, is := slices.BinarySearch(l.ops, op)
-	return is || l.from > 0 && op >= l.from
+	return l.all || is || l.from > 0 && op >= l.from
 }
 
 // loses tells what n would not have any more after its next start, were ops of more damaged, too: what it could
@@ -78,8 +79,8 @@ func (l *loss) has(op uint64) bool {
 // lower, for no checkpoint is above its commit.
 func (n *node) loses(more span) loss {
 	ops, behind := n.unreadable(n.fs, n.seen.written, more)
-	l := loss{ops: ops}
-	held := n.heldWithout(ops)
+	held, told := n.heldWithout(ops)
+	l := loss{ops: ops, all: !told}
 	if held < n.seen.written {
 		first, _ := slices.BinarySearch(ops, held+1)
 		l.ops = ops[:first]
@@ -95,22 +96,24 @@ func (n *node) loses(more span) loss {
 
 // heldWithout is the op at which the log of n ends after a start that cannot read those listed. It ends below the
 // first of them above the last checkpoint of the client table, for without them no table can be told. It does not end
-// in one of them either, and may lose a checkpoint so; without any a log that has been trimmed is given up.
-func (n *node) heldWithout(lost []uint64) uint64 {
-	tables, held := n.tables(), n.seen.written
+// in one of them either, and may lose a checkpoint so; without any a log that has been trimmed cannot be told, and is
+// given up.
+func (n *node) heldWithout(lost []uint64) (held uint64, told bool) {
+	tables := n.tables()
+	held = n.seen.written
 	for {
-		told := uint64(0)
+		table := uint64(0)
 		for _, op := range tables {
 			if op <= held {
-				told = max(told, op)
+				table = max(table, op)
 			}
 		}
-		if told+1 < n.seen.start {
-			return n.seen.start - 1
+		if table+1 < n.seen.start {
+			return n.seen.start - 1, false
 		}
-		i, _ := slices.BinarySearch(lost, told+1)
+		i, _ := slices.BinarySearch(lost, table+1)
 		if i == len(lost) || lost[i] > held {
-			return held
+			return held, true
 		}
 		for held = lost[i] - 1; held > 0 && i > 0 && lost[i-1] == held; i-- {
 			held--

@@ -69,6 +69,7 @@ var kept = []uint64{
 	9982000497,    // P3: a gap that had grown over two rounds was not told of before a third
 	1796068206773, // P5, by a mistake of the checker: in a reckless run the start that was under way when the faults stopped cut off the last copy of an op
 	9995007377,    // S7, by a mistake of the checker: who says that it does not hold the op that was committed there had vouched for another one
+	1796082412688, // P1: one of three had damage where another had trimmed, and that one lost its log as a whole, which the world must not do
 }
 
 // Kept returns the seeds that every campaign plays again.

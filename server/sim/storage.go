@@ -12,7 +12,9 @@ import (
 //
 //   - when a replica forgets what it acknowledged (by a lost directory, or by a power cut or a failed sync
 //     in a topic whose acknowledgements rest on writes), or is gone for good, at most f are impaired: have
-//     forgotten and not yet earned it back, or have damage that is not repaired yet;
+//     forgotten and not yet earned it back, or have damage that is not repaired yet. The same
+//     holds for damage that leaves a trimmed log no checkpoint, so that the next start gives the log up: it forgets
+//     also what it had trimmed, which is what lets a peer go on without an op that is damaged there;
 //   - of ops of one number at most f copies are damaged or forgotten; and of one that is committed, or that somebody
 //     else holds, an undamaged copy is left with a replica that remembers. Damaged is also what stands behind
 //     damage in a file without an index: nothing tells the next start where it is; and what stands behind damage
@@ -147,6 +149,9 @@ func (x *nemesis) mayDamage(n *node, ops span) bool {
 		}
 	}
 	own := n.loses(ops)
+	if own.all && !x.mayLose(n) {
+		return false
+	}
 	for _, op := range own.ops {
 		if !x.mayDamageOne(n, n.seen.at(op).ID(), &lost) {
 			return false

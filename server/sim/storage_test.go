@@ -156,6 +156,7 @@ func TestWhatAStartLoses(t *testing.T) {
 		tables []uint64
 		lost   []uint64
 		held   uint64
+		untold bool
 	}{
 		"nothing":                      {start: 1, held: 20},
 		"no checkpoint":                {start: 1, lost: []uint64{9}, held: 8},
@@ -168,7 +169,7 @@ func TestWhatAStartLoses(t *testing.T) {
 		"of an op that is not held":    {start: 1, tables: []uint64{4, 22}, lost: []uint64{7}, held: 6},
 		"trimmed":                      {start: 6, tables: []uint64{8}, lost: []uint64{12}, held: 11},
 		"trimmed up to the checkpoint": {start: 9, tables: []uint64{8}, lost: []uint64{12}, held: 11},
-		"trimmed, and it is lost":      {start: 6, tables: []uint64{8}, lost: []uint64{8, 9}, held: 5},
+		"trimmed, and it is lost":      {start: 6, tables: []uint64{8}, lost: []uint64{8, 9}, held: 5, untold: true},
 	} {
 		n := &node{fs: faultfs.New(), seen: shadow{start: c.start, written: 20}}
 		for _, dir := range []string{"topics", "topics/t", logDir} {
@@ -181,8 +182,8 @@ func TestWhatAStartLoses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if held := n.heldWithout(c.lost); held != c.held {
-			t.Errorf("%s: the log ends at op %d, want %d", name, held, c.held)
+		if held, told := n.heldWithout(c.lost); held != c.held || told == c.untold {
+			t.Errorf("%s: the log ends at op %d, told: %v; want %d and %v", name, held, told, c.held, !c.untold)
 		}
 	}
 }
