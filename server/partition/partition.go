@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Replica         vsr.Config
 	Boot            vsr.Boot
-	RingFrames      int   // the ring holds at most so many recent ops in memory; 0: Replica.RingOps. Older ones are sent from the log
+	RingFrames      int   // the ring holds at most so many recent ops in memory that are on the disk, too; 0: Replica.RingOps. Older ones are sent from the log
 	RingBytes       int   // and so many bytes of them
 	CheckpointBytes int64 // of log between two checkpoints of the client table
 	Outside         Outside
@@ -75,6 +75,9 @@ func (p *Partition) Handle(in *vsr.Input, frame *wire.Buffer) {
 	if in.Kind == vsr.InForget {
 		p.dropPending(in.Token)
 	}
+	if (in.Kind == vsr.InWritten || in.Kind == vsr.InDurable) && p.readable.cuts == 0 { // else it may be about to be cut
+		p.ring.wrote(in.ID)
+	}
 	effects := p.replica.Step(in)
 	p.settleReadable(in.Kind)
 	for i := range effects {
@@ -109,7 +112,7 @@ func (p *Partition) perform(e *vsr.Effect) {
 	case vsr.EffSend:
 		p.send(&e.Msg)
 	case vsr.EffAppend:
-		p.append(&e.Header, e.Token)
+		p.append(&e.Header, e.Token, e.Bulk)
 	case vsr.EffKeep:
 		p.keep(&e.Header)
 	case vsr.EffDrop:
@@ -179,8 +182,8 @@ func (p *Partition) find(id vsr.ID) *wire.Buffer {
 }
 
 // append brings a frame into the log: a client's, stamped now and never changed again, one kept, or
-// the input's own.
-func (p *Partition) append(h *vsr.Header, token uint64) {
+// the input's own, which may be one of many that a transfer brings.
+func (p *Partition) append(h *vsr.Header, token uint64, bulk bool) {
 	var b *wire.Buffer
 	if token != 0 {
 		b = p.pending[token]
@@ -191,7 +194,7 @@ func (p *Partition) append(h *vsr.Header, token uint64) {
 	if b == nil {
 		panic(fmt.Sprintf("partition: no frame for op %d, %016x", h.Op, h.Sum))
 	}
-	p.ring.put(b)
+	p.ring.put(b, bulk)
 	b.Retain(wire.OwnerJournal)
 	p.outside.Work(Job{Kind: JobAppend, Frame: b, Commit: p.commit})
 	p.loggedBytes += int64(len(b.Frame()))

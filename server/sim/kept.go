@@ -70,6 +70,7 @@ var kept = []uint64{
 	1796068206773, // P5, by a mistake of the checker: in a reckless run the start that was under way when the faults stopped cut off the last copy of an op
 	9995007377,    // S7, by a mistake of the checker: who says that it does not hold the op that was committed there had vouched for another one
 	1796082412688, // P1: one of three had damage where another had trimmed, and that one lost its log as a whole, which the world must not do
+	9996011304,    // P2: a small ring had let go of ops that a full disk had yet to write, and a new primary asked for them for ever
 }
 
 // Kept returns the seeds that every campaign plays again.

@@ -246,7 +246,7 @@ func (r *Replica) takeCommitted(h *Header) bool {
 		r.doubtSuffix()
 		return false
 	}
-	r.append(h, 0)
+	r.appendPulled(h)
 	r.commitTo(h.Op)
 	return true
 }

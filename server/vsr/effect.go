@@ -8,7 +8,7 @@ type EffectKind uint8
 // their completions come back as inputs in the same order.
 const (
 	EffSend       EffectKind = iota + 1 // Msg; for prepare and fetched the frame of Msg.Header goes with it
-	EffAppend                           // Header: the frame at hand (this input's, Token's, or one kept) joins the log
+	EffAppend                           // Header: the frame at hand (this input's, Token's, or one kept) joins the log; Bulk: one of many that a transfer brings
 	EffKeep                             // Header: hold this input's frame in memory, it does not connect yet
 	EffDrop                             // ID: the frame kept under this id is not wanted any more
 	EffCut                              // ID: everything above leaves the log, in memory at once, on disk in order; Top stays on record as the highest damaged op (ID itself: none)

@@ -82,6 +82,12 @@ func (r *Replica) append(h *Header, token uint64) {
 	r.emit(Effect{Kind: EffAppend, Header: *h, Token: token})
 }
 
+// appendPulled is append for what the running pull has brought.
+func (r *Replica) appendPulled(h *Header) {
+	r.log.append(h)
+	r.emit(Effect{Kind: EffAppend, Header: *h, Bulk: r.pull.bulk})
+}
+
 // cutTo drops every op above op, damaged ones too.
 func (r *Replica) cutTo(op uint64) { r.cutKeeping(op, ID{}) }
 
