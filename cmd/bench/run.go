@@ -40,10 +40,13 @@ A scenario is a YAML file; docs/scenarios.md tells every field, unit and default
 load or changes rate or target leaves out, with a line for each, the faults and floors that then have no meaning.
 
 On a terminal a block is drawn over four times a second; elsewhere a line of progress is printed each second:
-  load: 12/64s  300 batches/s  p50 1.2ms  p99 2.9ms  waiting 4  n0 primary  n1 backup -1  n2 down  | n2 killed
+  load: 29/64s    300 batches/s  p50 620µs  p99 1.04ms  waiting 0  n0 backup  n1 down  n2 primary  | n1 killed
+  load: 30/64s    300 batches/s  p50 660µs  p99 2.44ms  waiting 0  n0 backup  n1 none -1595 (transferring 0%)  n2 primary
 
 Batches a second are those acknowledged in the last second, p50 and p99 their latency from due; waiting are batches that are due and have no
-outcome yet; -1 says that a node's commit is one op behind the highest; behind the bar stands what a fault has done to a node.
+outcome yet; behind the bar stands what a fault has done to a node. n1 came back between the two: it has no role in a view yet, its commit is
+1595 ops behind the highest that any node had shown, and of the transfer nothing has arrived. A lag of up to 7 ops at 300 batches a second is
+none and not shown (docs/watching.md).
 
 Examples:
   bench run                             three nodes, each killed once; about 80 s
