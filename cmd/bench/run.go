@@ -172,6 +172,9 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 			name = defaultScenario
 		}
 		s, err := loadScenario(name)
+		if err != nil {
+			err = hintAtFrom(env.results, name, err)
+		}
 		return s, 0, err
 	}
 	if c.Scenario != "" {
@@ -194,6 +197,14 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 		c.ExternalFlags.repeat(before.Asked.Elsewhere)
 	}
 	return s, before.Asked.Seed, nil
+}
+
+// hintAtFrom says how a run is repeated where one was named instead of a scenario.
+func hintAtFrom(root, name string, err error) error {
+	if _, openErr := results.Open(root, name); openErr != nil {
+		return err
+	}
+	return fmt.Errorf("%s is a run and no scenario; bench run --from %s repeats it", name, name)
 }
 
 // perform is the run from end to end. Whatever happens after the folder exists is written into it. The code is the verdict's; the error,

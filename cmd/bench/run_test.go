@@ -248,6 +248,20 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestRunNamedInsteadOfAScenario: who passes a run to bench run most likely wants it again.
+func TestRunNamedInsteadOfAScenario(t *testing.T) {
+	root := t.TempDir()
+	folder := writtenRun(t, root, testTime(0), 1, nil)
+	for _, ref := range []string{folder.Dir, folder.Name(), "latest"} {
+		if code, out := bench(t, "--results", root, "run", ref); code != results.ExitUsage || !strings.Contains(out, "bench run --from "+ref+" repeats it") {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+	}
+	if code, out := bench(t, "--results", root, "run", root); code != results.ExitUsage || !strings.Contains(out, "is a folder; a scenario is a YAML file") {
+		t.Errorf("a folder that is no run: exit code %d\n%s", code, out)
+	}
+}
+
 // TestHelp holds every command to having a help with examples of itself that parse.
 func TestHelp(t *testing.T) {
 	code, out := bench(t, "--help")
