@@ -234,6 +234,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"sim", "--seeds", "0"}, "--seeds 0 plays nothing"},
 		{[]string{"sim", "--switch", "HollowHat"}, "there is no such mistake; there are\n  InstallBelowHeardCommit"},
 		{[]string{"dump", root, "--max=-1"}, "--max -1"},
+		{[]string{"dump", root}, "this is a folder: name a file in it. It prints\n  of a run       *.ledger"},
+		{[]string{"dump", "run.go"}, "none of the files that bench dump can print. It prints"},
 		{[]string{"frobnicate"}, "unexpected argument"},
 		{[]string{"verify"}, "start one with bench run"},
 		{[]string{"report", "yesterday"}, "bench list shows"},
