@@ -142,5 +142,5 @@ mutants: ## let the simulator find each mutant of server/sim/mutants within SEED
 
 clean: ## remove bin and the nodes' data of all runs; the records of runs stay
 	@if [ -x $(BENCH) ]; then $(BENCH) clean --all --data; \
-	elif ls -d results/[0-9]*/data >/dev/null 2>&1; then go run ./cmd/bench clean --all --data; fi
+	elif [ -n "$$(ls -d results/[0-9]*/data results/*/runs/*/data 2>/dev/null)" ]; then go run ./cmd/bench clean --all --data; fi
 	rm -rf bin

@@ -136,12 +136,37 @@ func (m *marks) downLegend() []legendEntry {
 		stopped bool
 		text    string
 	}{{false, "node down (to its restart)"}, {true, "node stopped (SIGSTOP to SIGCONT)"}} {
-		if slices.ContainsFunc(m.downs, func(d DownMark) bool { return d.Stopped == kind.stopped }) {
-			entries = append(entries, legendEntry{text: kind.text, thumb: func(c *draw.Canvas) {
-				r := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: c.Center().Y - downThick/2}, Max: vg.Point{X: c.Max.X, Y: c.Center().Y + downThick/2}}
-				drawDownBar(*c, r, nodeLook{color: ink60}, kind.stopped)
-			}})
+		if looks := m.downLooks(kind.stopped); len(looks) > 0 {
+			entries = append(entries, legendEntry{text: kind.text, thumb: downThumb(looks, kind.stopped)})
 		}
 	}
 	return entries
+}
+
+// downLooks are those of the nodes that have a bar of a kind, in the order of the rows, each once.
+func (m *marks) downLooks(stopped bool) []nodeLook {
+	var numbers []int
+	for _, node := range m.downNodes() {
+		has := slices.ContainsFunc(m.downs, func(d DownMark) bool { return d.Node == node && d.Stopped == stopped })
+		if n := LookNumber(node); has && !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	var looks []nodeLook
+	for _, n := range numbers {
+		looks = append(looks, nodeLooks[n])
+	}
+	return looks
+}
+
+// downThumb is a bar of each look that occurs, side by side: a legend in a colour of its own would stand for no bar.
+func downThumb(looks []nodeLook, stopped bool) func(*draw.Canvas) {
+	return func(c *draw.Canvas) {
+		const gap = vg.Length(1.5)
+		width := (c.Max.X - c.Min.X + gap) / vg.Length(len(looks))
+		for i, look := range looks {
+			from := c.Min.X + vg.Length(i)*width
+			drawDownBar(*c, vg.Rectangle{Min: vg.Point{X: from, Y: c.Center().Y - downThick/2}, Max: vg.Point{X: from + width - gap, Y: c.Center().Y + downThick/2}}, look, stopped)
+		}
+	}
 }

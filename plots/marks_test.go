@@ -38,3 +38,19 @@ func TestMarksTellHowANodeWasEnded(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 }
+
+// TestDownLegendHasTheColoursOfTheBars: each kind of bar stands in the legend in the looks of the nodes that have one, each look once.
+func TestDownLegendHasTheColoursOfTheBars(t *testing.T) {
+	m := &marks{downs: []DownMark{{Node: "n2"}, {Node: "n0"}, {Node: "n5"}, {Node: "n1", Stopped: true}, {Node: "n0"}}}
+	for stopped, want := range map[bool][]string{false: {"n0", "n2"}, true: {"n1"}} { // n5 looks as n0 does
+		looks := m.downLooks(stopped)
+		for i, node := range want {
+			if len(looks) != len(want) || looks[i].color != lookOf(node).color {
+				t.Fatalf("stopped %v: looks %v, want those of %v", stopped, looks, want)
+			}
+		}
+	}
+	if entries := m.downLegend(); len(entries) != 2 {
+		t.Errorf("%d entries", len(entries))
+	}
+}

@@ -86,6 +86,44 @@ func Groups(root string) ([]string, error) {
 	return dirs, nil
 }
 
+// GroupEntry is one line of `bench list` about several runs.
+type GroupEntry struct {
+	Dir       string
+	Kind      string
+	CreatedAt time.Time
+	SizeBytes int64 // of all files, those of the runs inside too
+	Held      bool  // the process that made it still fills it
+	Err       error // what could not be read of it; the other fields hold what could
+}
+
+// ListGroups are the groups under root, newest first.
+func ListGroups(root string) ([]GroupEntry, error) {
+	dirs, err := Groups(root)
+	if err != nil {
+		return nil, err
+	}
+	var entries []GroupEntry
+	for _, dir := range dirs {
+		kind, rest, _ := strings.Cut(filepath.Base(dir), "-")
+		e := GroupEntry{Dir: dir, Kind: kind, Held: GroupHeld(dir)}
+		e.CreatedAt, _ = time.Parse(utcLayout, rest[:len(utcLayout)]) // isGroup has seen that it is one
+		e.SizeBytes, e.Err = treeBytes(dir)
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b GroupEntry) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return entries, nil
+}
+
+// OpenGroup finds a group by the path of its folder or by its name under root.
+func OpenGroup(root, ref string) (dir string, ok bool) {
+	groups, err := Groups(root)
+	i := slices.IndexFunc(groups, func(dir string) bool { return filepath.Clean(ref) == filepath.Clean(dir) || ref == filepath.Base(dir) })
+	if err != nil || i < 0 {
+		return "", false
+	}
+	return groups[i], true
+}
+
 // isGroup wants the time behind the kind, so that a folder of somebody else's is none.
 func isGroup(name string) bool {
 	return slices.ContainsFunc(groupKinds, func(kind string) bool {

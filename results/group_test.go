@@ -47,6 +47,20 @@ func TestCreateGroup(t *testing.T) {
 	if err != nil || len(groups) != 2 || groups[0] != first {
 		t.Fatalf("groups %v, %v", groups, err)
 	}
+	listed, err := ListGroups(root)
+	if err != nil || len(listed) != 2 || listed[0].Kind != "ab" || !listed[0].CreatedAt.Equal(testNow) || !listed[0].Held {
+		t.Errorf("listed %+v, %v", listed, err)
+	}
+	for _, ref := range []string{first, filepath.Base(first), first + "/"} {
+		if dir, ok := OpenGroup(root, ref); !ok || dir != first {
+			t.Errorf("%s opens %q", ref, dir)
+		}
+	}
+	for _, ref := range []string{"compare-notes", "20260102T030405Z-builtin-quick", ""} {
+		if dir, ok := OpenGroup(root, ref); ok {
+			t.Errorf("%q opens %q", ref, dir)
+		}
+	}
 	if err := RemoveGroup(first); !errors.Is(err, ErrHeld) || !GroupHeld(first) {
 		t.Errorf("a group that is still being filled was removed: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,9 @@ func TestCleanKnowsGroups(t *testing.T) {
 			t.Errorf("under way: exit code %d\n%s", code, out)
 		}
 	}
+	if code, out := bench(t, "--results", root, "list"); code != 0 || !strings.Contains(out, "running") || !strings.Contains(out, filepath.Base(dir)) {
+		t.Errorf("list: exit code %d\n%s", code, out)
+	}
 	if err := group.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -249,6 +253,40 @@ func TestCleanKnowsGroups(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the group is still there")
+	}
+}
+
+// TestGroupsAreListedAndCleanedByName, as runs are.
+func TestGroupsAreListedAndCleanedByName(t *testing.T) {
+	root := t.TempDir()
+	var names []string
+	for _, kind := range []string{"compare", "repeat"} {
+		group := groupIn(t, root, kind)
+		if err := group.Close(); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, filepath.Base(group.Dir))
+	}
+	run := writtenRun(t, filepath.Join(root, names[1], runsDir), testTime(0), 1, nil)
+	if err := os.WriteFile(filepath.Join(run.Logs(), "n0.log"), make([]byte, 2<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, out := bench(t, "--results", root, "list")
+	for _, want := range []string{`(?m)^compare +0\.0 MiB +0 min  ` + names[0] + `$`, `(?m)^repeat +2\.0 MiB +0 min  ` + names[1] + `$`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("list says\n%s", out)
+		}
+	}
+	if code, out := bench(t, "--results", root, "clean", "--data", names[1]); code != 0 || out != "no data   of "+names[1]+" was there\n" {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for i, ref := range []string{names[0], filepath.Join(root, names[1])} {
+		if code, out := bench(t, "--results", root, "clean", ref); code != 0 || out != "removed   "+names[i]+"\n" {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+	}
+	if code, out := bench(t, "--results", root, "clean", names[0]); code != results.ExitUsage || !strings.Contains(out, "no run folder") {
+		t.Errorf("once more: exit code %d\n%s", code, out)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 type cleanCommand struct {
-	Runs []string `arg:"" optional:"" name:"runs" help:"Folders or names to remove."`
+	Runs []string `arg:"" optional:"" name:"runs" help:"Folders or names to remove, as bench list shows them."`
 	All  bool     `help:"Every run, A/B test, comparison (versus too), repetition and search under the results folder."`
 	Data bool     `help:"Only the nodes' data directories; the record stays."`
 }
@@ -19,12 +19,13 @@ func (cleanCommand) Help() string {
 	return `Examples:
   bench clean --all --data      frees the space of kept data directories
   bench clean --all             removes every run
-  bench clean latest            removes the newest`
+  bench clean latest            removes the newest
+  bench clean compare-20260102T030405Z-quick   removes a comparison; A/B tests, repetitions, searches and versus go with the runs in them`
 }
 
 // Run removes what was named.
 func (c *cleanCommand) Run(env *environment) error {
-	folders, err := c.chosen(env)
+	folders, groups, err := c.chosen(env)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -37,22 +38,15 @@ func (c *cleanCommand) Run(env *environment) error {
 			return usage("%w", err)
 		}
 	}
-	if !c.All {
-		return nil
-	}
-	if err := c.cleanGroups(env); err != nil {
+	if err := c.cleanGroups(env, groups); err != nil {
 		return usage("%w", err)
 	}
 	return nil
 }
 
-// cleanGroups does for A/B tests, comparisons, repetitions and searches, and the runs in them, what is asked for all runs. One that is under way
+// cleanGroups does for A/B tests, comparisons, repetitions and searches, and the runs in them, what is asked for runs. One that is under way
 // is left alone as a whole, although none of its runs may be going on at the moment.
-func (c *cleanCommand) cleanGroups(env *environment) error {
-	groups, err := results.Groups(env.results)
-	if err != nil {
-		return err
-	}
+func (c *cleanCommand) cleanGroups(env *environment, groups []string) error {
 	for _, dir := range groups {
 		if results.GroupHeld(dir) {
 			fmt.Fprintf(env.out, "kept      %s: it is still under way\n", filepath.Base(dir))
@@ -64,17 +58,21 @@ func (c *cleanCommand) cleanGroups(env *environment) error {
 			return err
 		}
 		inside := environment{ctx: env.ctx, out: env.out, errs: env.errs, results: root}
-		live := false
+		live, had := false, false
 		for _, e := range entries {
 			switch {
 			case goesOn(e.Run):
 				live = true
 				fmt.Fprintf(env.out, "kept      %s: its run goes on (process %d)\n", filepath.Base(dir), e.Run.Pid)
 			case c.Data && e.Folder.HasData():
+				had = true
 				if err := c.remove(&inside, e.Folder); err != nil {
 					return err
 				}
 			}
+		}
+		if c.Data && !c.All && !had && !live {
+			fmt.Fprintf(env.out, "no data   of %s was there\n", filepath.Base(dir))
 		}
 		if c.Data || live {
 			continue
@@ -107,24 +105,32 @@ func (c *cleanCommand) remove(env *environment, folder results.Folder) error {
 	return nil
 }
 
-func (c *cleanCommand) chosen(env *environment) ([]results.Folder, error) {
+// chosen are the runs, and the folders of several, that are meant.
+func (c *cleanCommand) chosen(env *environment) (folders []results.Folder, groups []string, err error) {
 	if c.All == (len(c.Runs) > 0) {
-		return nil, errors.New("name the runs to remove, or pass --all; bench list shows them")
+		return nil, nil, errors.New("name the runs to remove, or pass --all; bench list shows them")
 	}
-	var folders []results.Folder
 	if c.All {
 		entries, err := results.List(env.results)
 		for _, e := range entries {
 			folders = append(folders, e.Folder)
 		}
-		return folders, err
+		if err != nil {
+			return nil, nil, err
+		}
+		groups, err = results.Groups(env.results)
+		return folders, groups, err
 	}
 	for _, name := range c.Runs {
+		if dir, ok := results.OpenGroup(env.results, name); ok {
+			groups = append(groups, dir)
+			continue
+		}
 		folder, err := results.Open(env.results, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		folders = append(folders, folder)
 	}
-	return folders, nil
+	return folders, groups, nil
 }

@@ -151,7 +151,7 @@ func TestCompareRefusesDamage(t *testing.T) {
 	}
 }
 
-// TestCompareRunWithItself: by whatever path, one run on both sides is one run, and the comparison says so.
+// TestCompareRunWithItself: by whatever path, and by force, one run on both sides is refused: there is nothing to compare.
 func TestCompareRunWithItself(t *testing.T) {
 	root := t.TempDir()
 	name := writtenRun(t, root, testTime(0), 1, nil).Name()
@@ -159,10 +159,15 @@ func TestCompareRunWithItself(t *testing.T) {
 	if err := os.Symlink(root, other); err != nil {
 		t.Fatal(err)
 	}
-	for _, sides := range [][]string{{"latest", "latest"}, {name, filepath.Join(root, name)}, {"latest", filepath.Join(other, name)}} {
-		if code, out := bench(t, append([]string{"--results", root, "compare"}, sides...)...); code != results.ExitPass || !strings.Contains(out, "warning: A and B share runs") {
+	for _, sides := range [][]string{{"latest", "latest"}, {name, filepath.Join(root, name)}, {"latest", filepath.Join(other, name)}, {"latest", name, "--force"},
+		{"--a", name, "--b", "2026*"}} {
+		code, out := bench(t, append([]string{"--results", root, "compare"}, sides...)...)
+		if code != results.ExitUsage || !strings.Contains(out, "both sides are the same run, "+name) || strings.Contains(out, "pass --force") {
 			t.Errorf("%v: exit code %d\n%s", sides, code, out)
 		}
+	}
+	if groups, err := results.Groups(root); err != nil || len(groups) != 0 {
+		t.Errorf("refused, and wrote %v (%v)", groups, err)
 	}
 }
 
@@ -189,7 +194,7 @@ func TestCompareRunNamedAgain(t *testing.T) {
 	if code, out := bench(t, args...); code != results.ExitPass || !strings.Contains(out, "cannot judge") {
 		t.Errorf("one folder by two paths: exit code %d\n%s", code, out)
 	}
-	if code, out := bench(t, "--results", root, "compare", names[1], "copy"); code != results.ExitPass || !strings.Contains(out, "warning: A and B share runs") {
+	if code, out := bench(t, "--results", root, "compare", names[1], "copy"); code != results.ExitUsage || !strings.Contains(out, "both sides are the same run, "+names[1]) {
 		t.Errorf("a copy: exit code %d\n%s", code, out)
 	}
 }

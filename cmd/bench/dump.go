@@ -83,7 +83,23 @@ func dumpFile(path string, title titler, say sayer) error {
 	case name == "node.state" || name == "state" || name == "mark" || name == "start":
 		return dumpCopies(path, say)
 	}
-	return fmt.Errorf("its name tells no kind that bench can print: .seg, .idx, .tab, .ledger, .hlog, .ndjson, .json, .pb.gz, node.state, state, mark, start")
+	return unknownKind(path)
+}
+
+// unknownKind says what can be printed, and what to do with a file that cannot.
+func unknownKind(path string) error {
+	advice := ""
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		advice = "; this is a folder: name a file in it"
+	case slices.Contains([]string{".txt", ".log", ".md", ".yaml"}, filepath.Ext(path)):
+		advice = "; this one is text as it stands"
+	case slices.Contains([]string{".html", ".svg", ".png"}, filepath.Ext(path)):
+		advice = "; this one is for a browser"
+	}
+	return fmt.Errorf(`by its name it is none of the files that bench dump can print%s. It prints
+  of a run       *.ledger  *.hlog  *.ndjson  *.json  *.pb.gz
+  of a node      *.seg (segment)  *.idx (its index)  *.tab (client table)  node.state  state  mark  start`, advice)
 }
 
 func dumpLedger(path string, title titler, say sayer) error {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rejoin/loadgen"
+	"rejoin/results"
 	"rejoin/server/journal"
 	"rejoin/server/peer"
 	"rejoin/server/vsr"
@@ -137,6 +138,20 @@ func TestDumpDamagedStateFiles(t *testing.T) {
 			if !strings.Contains(out, "DAMAGED, its checksum does not match") || (code == 0) != strings.Contains(out, "this one counts") || (code == 0) != (at == 30) {
 				t.Errorf("%s: exit code %d\n%s", name, code, out)
 			}
+		}
+	}
+}
+
+// TestDumpSaysWhatItPrints: who names another file of a run learns what dump takes, and what that file is for.
+func TestDumpSaysWhatItPrints(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{"bench.txt": "; this one is text as it stands. It prints\n", "lag.svg": "; this one is for a browser. It prints\n", "odd": "can print. It prints\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if code, out := bench(t, "dump", path); code != results.ExitUsage || !strings.Contains(out, want) || !strings.Contains(out, "*.hlog") || !strings.Contains(out, "node.state") {
+			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 	}
 }

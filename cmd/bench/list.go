@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"rejoin/results"
@@ -11,21 +12,30 @@ import (
 
 type listCommand struct{}
 
-// Run prints one line a run, newest first.
+// Help is shown by bench list --help.
+func (listCommand) Help() string {
+	return `Runs, newest first; then what belongs to several of them: A/B tests, comparisons, repetitions, searches and versus, each with the runs
+in it. bench clean takes the names of both.`
+}
+
+// Run prints one line a run, newest first, then one for each folder of several.
 func (c *listCommand) Run(env *environment) error {
 	entries, err := results.List(env.results)
 	if err != nil {
 		return usage("%w", err)
 	}
+	groups, err := results.ListGroups(env.results)
+	if err != nil {
+		return usage("%w", err)
+	}
 	defer tellRenamed(env)
-	if len(entries) == 0 {
+	if len(entries)+len(groups) == 0 {
 		fmt.Fprintf(env.out, "no runs under %s; start one with bench run\n", env.results)
 		return nil
 	}
 	fmt.Fprintf(env.out, listFormat, "verdict", "size", "age", "run")
 	for _, e := range entries {
-		size := fmt.Sprintf("%.1f MiB", float64(e.SizeBytes)/(1<<20))
-		fmt.Fprintf(env.out, listFormat, plainLine(verdictText(e)), size, ageText(e.Run.StartedAt), plainLine(e.Folder.Name()))
+		fmt.Fprintf(env.out, listFormat, plainLine(verdictText(e)), sizeText(e.SizeBytes), ageText(e.Run.StartedAt), plainLine(e.Folder.Name()))
 		if e.Summary == nil && e.Run.Error != "" {
 			fmt.Fprintf(env.out, "            because %s\n", plainLine(e.Run.Error))
 		}
@@ -36,8 +46,20 @@ func (c *listCommand) Run(env *environment) error {
 			fmt.Fprintf(env.out, "            %v\n", e.Err)
 		}
 	}
+	for _, g := range groups {
+		word := g.Kind
+		if g.Held {
+			word = "running"
+		}
+		fmt.Fprintf(env.out, listFormat, word, sizeText(g.SizeBytes), ageText(g.CreatedAt), plainLine(filepath.Base(g.Dir)))
+		if g.Err != nil {
+			fmt.Fprintf(env.out, "            %v\n", g.Err)
+		}
+	}
 	return nil
 }
+
+func sizeText(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
 // tellRenamed names what other commands take for a run and this one does not list.
 func tellRenamed(env *environment) {
@@ -46,7 +68,7 @@ func tellRenamed(env *environment) {
 	}
 }
 
-// listFormat is a line of the list: verdict, size in MiB whatever it is, so that sizes compare by eye, age, name.
+// listFormat is a line of the list: verdict, or what several runs are there for, size in MiB whatever it is, so that sizes compare by eye, age, name.
 const listFormat = "%-11s %12s %8s  %s\n"
 
 // more says that there are other reasons; summary.json has them.

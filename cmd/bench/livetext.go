@@ -40,7 +40,7 @@ func (v *liveView) stepText() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// lags says whether a node is behind by more than what is committed between two polls.
+// lags says whether a node is behind by more than the news that is always under way.
 func (n liveNode) lags(floor int64) bool { return n.LagOps != nil && *n.LagOps > floor }
 
 // short is a node within a line: n1 backup -120, n2 transferring 43%.

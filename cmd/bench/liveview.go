@@ -18,7 +18,7 @@ type liveView struct {
 	TotalS   float64 `json:"total_s"`   // of the same; 0 in other steps
 
 	BatchesPerS float64 `json:"batches_per_s"` // acknowledged in the last second
-	LagFloorOps int64   `json:"lag_floor_ops"` // a lag up to this is none: what is committed between two polls at that rate
+	LagFloorOps int64   `json:"lag_floor_ops"` // a lag up to this is none: news that is under way at that rate, see results.LagFloorOps
 	P50Ns       *int64  `json:"p50_ns"`        // of those, from due; null without samples
 	P99Ns       *int64  `json:"p99_ns"`
 
@@ -45,7 +45,7 @@ type liveNode struct {
 	Up       bool          `json:"up"`
 	Role     string        `json:"role,omitempty"`
 	State    string        `json:"state,omitempty"`
-	LagOps   *int64        `json:"lag_ops"` // behind the highest commit; null while it does not answer
+	LagOps   *int64        `json:"lag_ops"` // behind the highest commit shown when it was asked; null while it does not answer
 	Transfer *liveTransfer `json:"transfer,omitempty"`
 }
 
@@ -115,8 +115,8 @@ func (w *transferWatch) look(s results.Status, highest int64, now time.Time) *li
 	return t
 }
 
-// nodes makes the rows of all nodes.
-func (w *transferWatch) all(statuses []results.Status, now time.Time) []liveNode {
+// all makes the rows of all nodes. lagOf tells the lag of a node that answers.
+func (w *transferWatch) all(statuses []results.Status, lagOf func(node int) *int64, now time.Time) []liveNode {
 	highest := int64(0)
 	for _, s := range statuses {
 		if s.CommitOp != nil {
@@ -124,20 +124,21 @@ func (w *transferWatch) all(statuses []results.Status, now time.Time) []liveNode
 		}
 	}
 	rows := []liveNode{}
-	for _, s := range statuses {
+	for node, s := range statuses {
 		if s.Node == "" {
 			continue // not started yet, so nobody has asked it
 		}
 		row := liveNode{Node: s.Node, Up: s.Up, Role: s.Role, State: s.State, Transfer: w.look(s, highest, now)}
-		if s.Up && s.CommitOp != nil {
-			row.LagOps = new(highest - *s.CommitOp)
+		if s.Up {
+			row.LagOps = lagOf(node)
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// liveSampler turns looks at a running load into views. Rate and latencies are of the last second, whatever happens to be drawn between.
+// liveSampler turns looks at a running load into views. Rate and latencies are of the last second, whatever happens to be drawn between;
+// of less in the first second.
 type liveSampler struct {
 	observer *loadgen.Observer
 	last     loadgen.Progress
@@ -153,7 +154,7 @@ func newLiveSampler(live *loadgen.Live) *liveSampler {
 	return s
 }
 
-// second takes the look that closes a second.
+// second takes the look that closes a second, or the first part of the first one.
 func (s *liveSampler) second() {
 	look := s.observer.Look()
 	seconds := float64(look.AtNs-s.last.AtNs) / 1e9

@@ -57,6 +57,7 @@ func (m *memorySystem) target() loadgen.Target      { return m.log }
 func (m *memorySystem) catchingUp() []string        { return nil }
 func (m *memorySystem) surprises() []surprise       { return nil }
 func (m *memorySystem) rssMaxOf(int) *int64         { return nil }
+func (m *memorySystem) lagOf(int) *int64            { return new(int64(0)) } // all nodes show one log
 func (m *memorySystem) dataBytesOf(int) *int64      { return nil }
 func (m *memorySystem) settings() any               { return map[string]int{"replicas": m.nodes} }
 

@@ -39,6 +39,9 @@ func (nodeCommand) Help() string {
 Secrets come from the environment: REJOIN_CLUSTER_SECRET (or REJOIN_CLUSTER_SECRET_FILE) guards the peer plane, REJOIN_TOKEN (or
 REJOIN_TOKEN_FILE) the client plane. Both are needed to listen beyond loopback.
 
+GET /v1/cluster on the client plane tells what this node knows of all: exactly for itself; of the others what they said to it. Backups do not
+talk to each other, so a backup shows the other backups as unknown: ask the primary. GET /openapi.yaml describes all calls.
+
 Example:  bench node --cluster cluster.yaml --id 0 --data data/n0`
 }
 

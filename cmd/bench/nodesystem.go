@@ -146,6 +146,7 @@ func (s *nodeSystem) awaitReady(ctx context.Context) error {
 
 func (s *nodeSystem) target() loadgen.Target   { return s.product.target() }
 func (s *nodeSystem) status() []results.Status { return s.poll.view() }
+func (s *nodeSystem) lagOf(node int) *int64    { return s.poll.lagOf(node) }
 func (s *nodeSystem) catchingUp() []string     { return s.poll.catchingUp() }
 func (s *nodeSystem) surprises() []surprise    { return s.ended() }
 func (s *nodeSystem) rssMaxOf(node int) *int64 { return s.poll.rssMaxOf(node) }

@@ -46,6 +46,9 @@ type polled struct {
 	pid    int // 0: no process
 	life   *watchedLife
 	rssMax int64
+
+	shownOps int64  // the highest commit that any node had shown when this one was asked last
+	lagOps   *int64 // what its answer was behind that; nil: it gave none, or does not tell
 }
 
 // watchedLife is a restarted process on its way back.
@@ -76,6 +79,7 @@ func (p *poller) pollNode(ctx context.Context, n *polled) {
 	defer ticker.Stop()
 	var rssAt time.Time
 	for {
+		p.asking(n)
 		sample := p.ask(ctx, n)
 		atNs := wire.MonoNow()
 		if ctx.Err() != nil {
@@ -90,6 +94,19 @@ func (p *poller) pollNode(ctx context.Context, n *polled) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+	}
+}
+
+// asking notes how much has been committed for certain when a node is asked. What others show later may be committed after its answer, and
+// is no lag.
+func (p *poller) asking(n *polled) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n.shownOps = 0
+	for _, other := range p.nodes {
+		if commit := other.last.CommitOp; commit != nil {
+			n.shownOps = max(n.shownOps, *commit)
 		}
 	}
 }
@@ -119,7 +136,10 @@ func (p *poller) take(n *polled, sample results.Status, atNs int64) {
 	if sample.RssAnonBytes != nil {
 		n.rssMax = max(n.rssMax, *sample.RssAnonBytes)
 	}
-	n.last = sample
+	n.last, n.lagOps = sample, nil
+	if sample.Up && sample.CommitOp != nil {
+		n.lagOps = new(max(n.shownOps-*sample.CommitOp, 0))
+	}
 	onClock := sample
 	onClock.TNs = atNs // t_ns is not known before the load
 	caughtUp := p.catchup.Add(onClock)
@@ -151,7 +171,7 @@ func (p *poller) watch(node, pid int, startedNs int64, restarted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.nodes[node]
-	n.pid, n.life, n.last = pid, nil, results.Status{Node: results.NodeName(node)}
+	n.pid, n.life, n.last, n.lagOps = pid, nil, results.Status{Node: results.NodeName(node)}, nil
 	if restarted {
 		n.life = &watchedLife{startedNs: startedNs}
 		p.catchup.Restarted(n.last.Node, startedNs)
@@ -166,7 +186,7 @@ func (p *poller) gone(node, pid int) {
 	if n.pid != pid {
 		return
 	}
-	n.pid, n.life, n.last = 0, nil, results.Status{Node: results.NodeName(node)}
+	n.pid, n.life, n.last, n.lagOps = 0, nil, results.Status{Node: results.NodeName(node)}, nil
 	p.catchup.Killed(n.last.Node)
 }
 
@@ -185,6 +205,13 @@ func (p *poller) view() []results.Status {
 		all = append(all, n.last)
 	}
 	return all
+}
+
+// lagOf is how far a node's last answer was behind what any node had shown when it was asked; nil without an answer.
+func (p *poller) lagOf(node int) *int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.nodes[node].lagOps
 }
 
 // catchingUp names the restarted nodes that have not caught up yet.

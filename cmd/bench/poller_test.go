@@ -116,6 +116,38 @@ func TestPollerFollowsARestart(t *testing.T) {
 	}
 }
 
+// TestLagIsBehindWhatWasShownBefore: what another node shows after a node was asked is no lag of it, so the primary has none; what was shown before is.
+func TestLagIsBehindWhatWasShownBefore(t *testing.T) {
+	p, _ := newTestPoller(t, "a", "b")
+	answer := func(node int, up bool, commit int64) {
+		p.take(p.nodes[node], results.Status{Node: results.NodeName(node), Up: up, CommitOp: &commit}, 0)
+	}
+	p.asking(p.nodes[0])
+	p.asking(p.nodes[1])
+	answer(1, true, 9)
+	answer(0, true, 1)
+	for node, want := range []int64{0, 0} {
+		if got := p.lagOf(node); got == nil || *got != want {
+			t.Errorf("n%d, asked before anybody had shown anything, lags by %v", node, got)
+		}
+	}
+	p.asking(p.nodes[0])
+	answer(1, true, 30) // while n0 is being asked
+	answer(0, true, 5)
+	if got := p.lagOf(0); got == nil || *got != 4 {
+		t.Errorf("n0 lags by %v, want 4: 9 ops had been shown when it was asked", got)
+	}
+	answer(0, false, 5)
+	if got := p.lagOf(0); got != nil {
+		t.Errorf("n0 gave no answer and lags by %d", *got)
+	}
+	answer(1, true, 30)
+	p.watch(1, 10, 0, false)
+	if got := p.lagOf(1); got != nil {
+		t.Errorf("a new process lags by %d before it has answered", *got)
+	}
+}
+
 // TestReadableCountsFromALateRestart: a node that comes back after load stop cannot have held everything before.
 func TestReadableCountsFromALateRestart(t *testing.T) {
 	folder := results.Folder{Dir: t.TempDir()}

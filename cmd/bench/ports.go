@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,6 +35,27 @@ func reservePorts(n int) (*ports, error) {
 			free, portFirst, portLast, n), p.release())
 	}
 	return p, nil
+}
+
+// portsText tells ports as they are, in rising order: 17000 to 17004, 17007.
+func portsText(numbers []int) string {
+	var parts []string
+	for from := 0; from < len(numbers); {
+		to := from
+		for to+1 < len(numbers) && numbers[to+1] == numbers[to]+1 {
+			to++
+		}
+		switch to - from {
+		case 0:
+			parts = append(parts, fmt.Sprint(numbers[from]))
+		case 1:
+			parts = append(parts, fmt.Sprint(numbers[from]), fmt.Sprint(numbers[to]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d to %d", numbers[from], numbers[to]))
+		}
+		from = to + 1
+	}
+	return strings.Join(parts, ", ")
 }
 
 // holdPort binds a port of loopback that nobody else has bound, and lets a listener join.

@@ -56,3 +56,17 @@ func TestReservedPorts(t *testing.T) {
 		t.Fatal("more ports than there are")
 	}
 }
+
+// TestPortsText: ports of other runs lie between, and are not told as ours.
+func TestPortsText(t *testing.T) {
+	for want, ports := range map[string][]int{
+		"17000":                        {17000},
+		"17000 to 17008":               {17000, 17001, 17002, 17003, 17004, 17005, 17006, 17007, 17008},
+		"17001, 17004, 17005":          {17001, 17004, 17005},
+		"17000, 17003 to 17005, 17009": {17000, 17003, 17004, 17005, 17009},
+	} {
+		if got := portsText(ports); got != want {
+			t.Errorf("%v: %q, want %q", ports, got, want)
+		}
+	}
+}

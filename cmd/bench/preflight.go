@@ -63,8 +63,7 @@ func (r *session) preflight(context.Context) error {
 		return err
 	}
 	ports := r.ports.numbers
-	r.say.line("preflight: %d cores, %s free on %s, ports %d to %d", r.run.Found.Cores, bytesText(r.run.Found.DiskFreeBytes),
-		r.run.Found.FileSystem, ports[0], ports[len(ports)-1])
+	r.say.line("preflight: %d cores, %s free on %s, ports %s", r.run.Found.Cores, bytesText(r.run.Found.DiskFreeBytes), r.run.Found.FileSystem, portsText(ports))
 	r.system, err = kind.open(r, ports)
 	return err
 }

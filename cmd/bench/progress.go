@@ -171,7 +171,7 @@ func (r *session) showLoad(ctx context.Context, live *loadgen.Live) {
 			return
 		case <-ticker.C:
 		}
-		if tick%int(time.Second/viewEvery) == 0 {
+		if tick == 1 || tick%int(time.Second/viewEvery) == 0 { // the first view must not show a rate of 0
 			sampler.second()
 		}
 		elapsed := time.Since(began)
@@ -194,7 +194,7 @@ func (r *session) newView(step string) *liveView {
 		r.transfers = newTransferWatch(frame)
 	}
 	if r.system != nil {
-		v.Nodes = r.transfers.all(r.system.status(), time.Now())
+		v.Nodes = r.transfers.all(r.system.status(), r.system.lagOf, time.Now())
 	}
 	return v
 }

@@ -97,7 +97,7 @@ func sampleView() *liveView {
 	return &liveView{Step: stepLoad, Run: "run", Scenario: "quick", Target: "builtin", ElapsedS: 12, TotalS: 64, BatchesPerS: 300, LagFloorOps: 7,
 		P50Ns: new(int64(1_200_000)), P99Ns: new(int64(2_900_000)), WaitingBatches: 4, AckedBatches: 3596, DueBatches: 3600,
 		Nodes: []liveNode{
-			{Node: "n0", Up: true, Role: results.RolePrimary, State: "normal", LagOps: new(int64(7))}, // what is committed between two polls is no lag
+			{Node: "n0", Up: true, Role: results.RolePrimary, State: "normal", LagOps: new(int64(7))}, // the floor itself is no lag
 			{Node: "n1", Up: true, Role: results.RoleBackup, State: stateTransferring, LagOps: new(int64(1500)),
 				Transfer: &liveTransfer{Kind: stateTransferring, DoneOps: 2100, TotalOps: 3600, Percent: 58.3, OpsPerS: 900, BytesPerS: 25 << 20}},
 			{Node: "n2"},
@@ -167,7 +167,7 @@ func TestTransferIsFollowedFromOutside(t *testing.T) {
 	now := time.Now()
 	at := func(second float64, state string, commit, highest int64) *liveTransfer {
 		s := []results.Status{{Node: "n0", Up: true, State: "normal", CommitOp: &highest}, {Node: "n1", Up: true, State: state, CommitOp: &commit}}
-		return w.all(s, now.Add(time.Duration(second*float64(time.Second))))[1].Transfer
+		return w.all(s, func(int) *int64 { return nil }, now.Add(time.Duration(second*float64(time.Second))))[1].Transfer
 	}
 	if got := at(0, "normal", 500, 1500); got != nil {
 		t.Errorf("%+v", got)

@@ -17,22 +17,35 @@ func proofTexts(p results.Proof) []string {
 	if text := changesText(p.Canaries); text != "" {
 		texts = append(texts, "machine: canaries after by before, p50: "+text)
 	}
-	counts := map[results.Judgement]int{}
-	var names []string
-	for _, c := range p.Checks {
-		counts[c.Judgement]++
-		if c.Judgement != results.JudgedOK {
-			names = append(names, fmt.Sprintf("%s %s", c.Name, strings.ReplaceAll(string(c.Judgement), "_", " ")))
-		}
-	}
 	if len(p.Checks) > 0 {
-		text := fmt.Sprintf("proof: %d of %d checks ok", counts[results.JudgedOK], len(p.Checks))
-		if len(names) > 0 {
-			text += "; " + strings.Join(names, ", ")
-		}
-		texts = append(texts, text)
+		texts = append(texts, checksText(p.Checks))
 	}
 	return texts
+}
+
+// judgementMeanings tell a reader of the line what a judgement does.
+var judgementMeanings = []struct {
+	judgement results.Judgement
+	text      string
+}{
+	{results.JudgedInvalid, "invalid (beyond its budget, and the verdict says so)"},
+	{results.JudgedDoubtful, "doubtful (beyond its budget: a warning, the verdict stands)"},
+	{results.NotJudged, "not judged (no data, or the scenario asks for more than the machine can)"},
+}
+
+// checksText counts what is ok, and names the others with what that means.
+func checksText(checks []results.Check) string {
+	names := map[results.Judgement][]string{}
+	for _, c := range checks {
+		names[c.Judgement] = append(names[c.Judgement], c.Name)
+	}
+	parts := []string{fmt.Sprintf("proof: %d of %d checks ok", len(names[results.JudgedOK]), len(checks))}
+	for _, m := range judgementMeanings {
+		if of := names[m.judgement]; len(of) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", strings.Join(of, ", "), m.text))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // othersText is how much of that belongs to other programs. Not this run's own part: it may hold stolen time, and exceed what was busy.

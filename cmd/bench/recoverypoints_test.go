@@ -225,10 +225,11 @@ func TestOnePauseOfTheGenerator(t *testing.T) {
 func TestProofTexts(t *testing.T) {
 	p := results.Proof{Steal: &results.StealProof{Share: 0.012, WorstSecondShare: 0.31, BusyShare: 0.8, OwnShare: new(0.5)},
 		Canaries: []results.CanaryProof{{Name: "cpu", Change: &results.CanaryChange{P50: new(1.5)}}, {Name: "sync"}},
-		Checks:   []results.Check{{Name: "late_p99", Judgement: results.JudgedOK}, {Name: "steal", Judgement: results.JudgedDoubtful}, {Name: "x", Judgement: results.NotJudged}}}
+		Checks: []results.Check{{Name: "late_p99", Judgement: results.JudgedOK}, {Name: "steal", Judgement: results.JudgedDoubtful}, {Name: "x", Judgement: results.NotJudged},
+			{Name: "drift_p99", Judgement: results.JudgedDoubtful}}}
 	want := `machine: 1.2 % of the CPU time stolen by the hypervisor (worst second 31 %); cores 80 % busy, 30 % with other programs
 machine: canaries after by before, p50: cpu ×1.50
-proof: 1 of 3 checks ok; steal doubtful, x not judged`
+proof: 1 of 4 checks ok; steal, drift_p99 doubtful (beyond its budget: a warning, the verdict stands); x not judged (no data, or the scenario asks for more than the machine can)`
 	if got := strings.Join(proofTexts(p), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -40,10 +40,13 @@ A scenario is a YAML file; docs/scenarios.md tells every field, unit and default
 load or changes rate or target leaves out, with a line for each, the faults and floors that then have no meaning.
 
 On a terminal a block is drawn over four times a second; elsewhere a line of progress is printed each second:
-  load: 12/64s  300 batches/s  p50 1.2ms  p99 2.9ms  waiting 4  n0 primary  n1 backup -1  n2 down  | n2 killed
+  load: 29/64s    300 batches/s  p50 620µs  p99 1.04ms  waiting 0  n0 backup  n1 down  n2 primary  | n1 killed
+  load: 30/64s    300 batches/s  p50 660µs  p99 2.44ms  waiting 0  n0 backup  n1 none -1595 (transferring 0%)  n2 primary
 
 Batches a second are those acknowledged in the last second, p50 and p99 their latency from due; waiting are batches that are due and have no
-outcome yet; -1 says that a node's commit is one op behind the highest; behind the bar stands what a fault has done to a node.
+outcome yet; behind the bar stands what a fault has done to a node. n1 came back between the two: it has no role in a view yet, its commit is
+1595 ops behind the highest that any node had shown, and of the transfer nothing has arrived. A lag of up to 7 ops at 300 batches a second is
+none and not shown (docs/watching.md).
 
 Examples:
   bench run                             three nodes, each killed once; about 80 s
@@ -169,6 +172,9 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 			name = defaultScenario
 		}
 		s, err := loadScenario(name)
+		if err != nil {
+			err = hintAtFrom(env.results, name, err)
+		}
 		return s, 0, err
 	}
 	if c.Scenario != "" {
@@ -191,6 +197,14 @@ func (c *runCommand) base(env *environment) (Scenario, uint64, error) {
 		c.ExternalFlags.repeat(before.Asked.Elsewhere)
 	}
 	return s, before.Asked.Seed, nil
+}
+
+// hintAtFrom says how a run is repeated where one was named instead of a scenario.
+func hintAtFrom(root, name string, err error) error {
+	if _, openErr := results.Open(root, name); openErr != nil {
+		return err
+	}
+	return fmt.Errorf("%s is a run and no scenario; bench run --from %s repeats it", name, name)
 }
 
 // perform is the run from end to end. Whatever happens after the folder exists is written into it. The code is the verdict's; the error,

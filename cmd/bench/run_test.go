@@ -234,6 +234,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"sim", "--seeds", "0"}, "--seeds 0 plays nothing"},
 		{[]string{"sim", "--switch", "HollowHat"}, "there is no such mistake; there are\n  InstallBelowHeardCommit"},
 		{[]string{"dump", root, "--max=-1"}, "--max -1"},
+		{[]string{"dump", root}, "this is a folder: name a file in it. It prints\n  of a run       *.ledger"},
+		{[]string{"dump", "run.go"}, "none of the files that bench dump can print. It prints"},
 		{[]string{"frobnicate"}, "unexpected argument"},
 		{[]string{"verify"}, "start one with bench run"},
 		{[]string{"report", "yesterday"}, "bench list shows"},
@@ -245,6 +247,20 @@ func TestUsage(t *testing.T) {
 		if code != results.ExitUsage || !strings.Contains(out, test.want) {
 			t.Errorf("%v: exit code %d, want %q in:\n%s", test.args, code, test.want, out)
 		}
+	}
+}
+
+// TestRunNamedInsteadOfAScenario: who passes a run to bench run most likely wants it again.
+func TestRunNamedInsteadOfAScenario(t *testing.T) {
+	root := t.TempDir()
+	folder := writtenRun(t, root, testTime(0), 1, nil)
+	for _, ref := range []string{folder.Dir, folder.Name(), "latest"} {
+		if code, out := bench(t, "--results", root, "run", ref); code != results.ExitUsage || !strings.Contains(out, "bench run --from "+ref+" repeats it") {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+	}
+	if code, out := bench(t, "--results", root, "run", root); code != results.ExitUsage || !strings.Contains(out, "is a folder; a scenario is a YAML file") {
+		t.Errorf("a folder that is no run: exit code %d\n%s", code, out)
 	}
 }
 

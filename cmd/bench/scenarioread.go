@@ -39,6 +39,9 @@ func loadScenario(ref string) (Scenario, error) {
 		return Scenario{}, fmt.Errorf("read scenario: %w", err)
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return Scenario{}, fmt.Errorf("read scenario: %s is a folder; a scenario is a YAML file", ref)
+	}
 	text, err := io.ReadAll(io.LimitReader(file, scenarioBytesMax+1))
 	if err != nil {
 		return Scenario{}, fmt.Errorf("read scenario %s: %w", ref, err)

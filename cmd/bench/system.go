@@ -19,6 +19,9 @@ type system interface {
 	// status is the last known state of every node, in order.
 	status() []results.Status
 
+	// lagOf is how many ops a node's last answer was behind the highest commit that any node had shown when it was asked; nil without one.
+	lagOf(node int) *int64
+
 	// kill ends a node without warning and returns when it is gone; role is what it was.
 	kill(ctx context.Context, node int, role string) error
 	// terminate asks a node to stop, and returns when it is gone.

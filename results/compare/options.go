@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -49,6 +50,9 @@ func (o Options) check() (mismatches []Mismatch, facts []Fact, err error) {
 		return nil, nil, &RefusedError{Reasons: []string{fmt.Sprintf("pairs need as many runs of A as of B; there are %d and %d", len(o.A), len(o.B))}}
 	case len(o.Same)%2 != 0:
 		return nil, nil, &RefusedError{Reasons: []string{fmt.Sprintf("A/A runs come in pairs; there are %d", len(o.Same))}}
+	}
+	if len(o.A) == 1 && len(o.B) == 1 && o.A[0].is(o.B[0]) {
+		return nil, nil, &RefusedError{Reasons: []string{fmt.Sprintf("both sides are the same run, %s (in %s and %s): name two runs", cmp.Or(o.A[0].Run.Name, o.A[0].Name), o.A[0].Dir, o.B[0].Dir)}}
 	}
 	if reasons := slices.Concat(repeated("A", o.A), repeated("B", o.B), repeated("the A/A runs", o.Same)); len(reasons) > 0 {
 		return nil, nil, &RefusedError{Reasons: reasons}

@@ -67,7 +67,7 @@ type Role string
 const (
 	RolePrimary Role = "primary"
 	RoleBackup  Role = "backup"
-	RoleNone    Role = "none" // in no started view
+	RoleNone    Role = "none" // in no started view, or StateUnknown
 )
 
 // State is what a replica is busy with, as in the Rejoin-State header.
@@ -81,7 +81,7 @@ const (
 	StateTransferring State = "transferring"
 	StateWiped        State = "wiped"
 	StateFenced       State = "fenced"  // takes no part any more; /health says why
-	StateUnknown      State = "unknown" // of another node that this one does not hear
+	StateUnknown      State = "unknown" // of another node that this one does not hear, as a backup hears no other backup
 )
 
 // Status is a snapshot of one replica. Offsets are of messages and exclusive: the next one.
@@ -115,7 +115,7 @@ type ClusterStatus struct {
 	Nodes   []NodeStatus `json:"nodes"`
 }
 
-// NodeStatus is one node as the answering one knows it: exactly for itself, from beats for others.
+// NodeStatus is one node as the answering one knows it: exactly for itself, from messages for others.
 type NodeStatus struct {
 	Node       int      `json:"node"`
 	Client     string   `json:"client"`    // dial address of its client plane
