@@ -171,12 +171,15 @@ func (s *nodeSystem) rounds(verifier *loadgen.Verifier) ([]verifyRound, error) {
 
 func (s *nodeSystem) nodeEvents() ([]results.Event, []string) { return s.product.nodeEvents(s) }
 
-// aloneRounds reads each node while all others are stopped, so that none can answer by way of another.
+// aloneRounds reads each node while all others are stopped, so that none can answer by way of another. None of them is at something else by then.
 func (s *nodeSystem) aloneRounds(source loadgen.Source) []verifyRound {
 	var rounds []verifyRound
 	for i := range s.nodes {
 		rounds = append(rounds, verifyRound{name: roundAlone, replica: results.NodeName(i), source: source,
-			prepare: func(context.Context) (func() error, error) { return s.leaveAlone(i) }})
+			prepare: func(ctx context.Context) (func() error, error) {
+				s.awaitRest(ctx)
+				return s.leaveAlone(i)
+			}})
 	}
 	return rounds
 }

@@ -90,7 +90,7 @@ func bandwidthRows() []Row {
 		{Figure: "boot of one node with a 20 GiB log, clean and after SIGKILL, the longer", Series: SeriesLog, Unit: "s", Floor: 5, Goal: 2, LowerIsBetter: true, Worst: true,
 			Values: boots, Says: lengthText, Note: needsRoom},
 		{Figure: "verification and reading back, per replica, to loopback sendfile", Series: SeriesBurst, Ratio: true, Floor: 0.35, Goal: 0.7, Values: readBack,
-			Note: "the other nodes stopped: after a burst they fill segments anew"},
+			Note: "the other nodes stopped, and this one at rest: after a burst they fill segments anew"},
 	}
 }
 

@@ -33,15 +33,18 @@ func (t *tail) Close() error {
 	return nil
 }
 
+// tailReadBytesMax bounds what a consumer takes at once when it has fallen behind: what it waits for is seldom more than a batch or two.
+const tailReadBytesMax = 1 << 20
+
 // tailGrace is how much longer than the poll an answer may take.
 const tailGrace = 500 * time.Millisecond
 
 // Next implements loadgen.Tail: one request, which the replica holds until it has something or the time is over.
 func (t *tail) Next(ctx context.Context, deadline time.Time, yield func(loadgen.ReadBatch) error) error {
 	wait := max(time.Until(deadline), 0)
-	o := t.target.options
-	path := fmt.Sprintf("%s?offset=%d&max_bytes=%d&consistency=any&wait_ms=%d", t.target.frames, t.next, o.ReadBytes, wait.Milliseconds())
-	response, failed := t.link.do(ctx, request{method: fasthttp.MethodGet, path: path, answerBytesMax: o.ReadBytes + wire.FrameBytesMax},
+	most := min(t.target.options.ReadBytes, tailReadBytesMax)
+	path := fmt.Sprintf("%s?offset=%d&max_bytes=%d&consistency=any&wait_ms=%d", t.target.frames, t.next, most, wait.Milliseconds())
+	response, failed := t.link.do(ctx, request{method: fasthttp.MethodGet, path: path, answerBytesMax: most + wire.FrameBytesMax},
 		deadline.Add(tailGrace))
 	if failed != nil {
 		return failed.err
