@@ -54,6 +54,7 @@ func plantedFault(name string) (*memory.Fault, error) {
 
 func (m *memorySystem) start(context.Context) error { return nil }
 func (m *memorySystem) target() loadgen.Target      { return m.log }
+func (m *memorySystem) askedSince(int64) bool       { return true }
 func (m *memorySystem) catchingUp() []string        { return nil }
 func (m *memorySystem) surprises() []surprise       { return nil }
 func (m *memorySystem) rssMaxOf(int) *int64         { return nil }

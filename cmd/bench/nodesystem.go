@@ -8,6 +8,7 @@ import (
 
 	"rejoin/loadgen"
 	"rejoin/results"
+	"rejoin/server/wire"
 )
 
 // product is one kind of log: what differs between ours and those of others. What is alike for all (processes, faults, polls, rounds with the
@@ -147,6 +148,7 @@ func (s *nodeSystem) awaitReady(ctx context.Context) error {
 func (s *nodeSystem) target() loadgen.Target   { return s.product.target() }
 func (s *nodeSystem) status() []results.Status { return s.poll.view() }
 func (s *nodeSystem) lagOf(node int) *int64    { return s.poll.lagOf(node) }
+func (s *nodeSystem) askedSince(ns int64) bool { return s.poll.askedSince(ns) }
 func (s *nodeSystem) catchingUp() []string     { return s.poll.catchingUp() }
 func (s *nodeSystem) surprises() []surprise    { return s.ended() }
 func (s *nodeSystem) rssMaxOf(node int) *int64 { return s.poll.rssMaxOf(node) }
@@ -244,7 +246,23 @@ func (s *nodeSystem) restartAll(ctx context.Context) (func() error, error) {
 			return nil, err
 		}
 	}
-	return nil, s.awaitReady(ctx)
+	since := wire.MonoNow()
+	if err := s.awaitReady(ctx); err != nil {
+		return nil, err
+	}
+	s.awaitAlike(ctx, since)
+	return nil, nil
+}
+
+// awaitAlike waits until all nodes have committed the same: one that was started again hears of the last commits a little later. Where that takes too long
+// the reading shows what is missing.
+func (s *nodeSystem) awaitAlike(ctx context.Context, sinceMonoNs int64) {
+	limit := time.Now().Add(s.readyLimit)
+	for !s.askedSince(sinceMonoNs) || differing(s.status()) != "" {
+		if time.Now().After(limit) || !sleep(ctx, pollInterval) {
+			return
+		}
+	}
 }
 
 func (s *nodeSystem) stopPolling() {

@@ -47,6 +47,8 @@ type polled struct {
 	life   *watchedLife
 	rssMax int64
 
+	askingNs, askedNs int64 // when it was asked last, and when it was for its last answer
+
 	shownOps int64  // the highest commit that any node had shown when this one was asked last
 	lagOps   *int64 // what its answer was behind that; nil: it gave none, or does not tell
 }
@@ -103,7 +105,7 @@ func (p *poller) pollNode(ctx context.Context, n *polled) {
 func (p *poller) asking(n *polled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n.shownOps = 0
+	n.askingNs, n.shownOps = wire.MonoNow(), 0
 	for _, other := range p.nodes {
 		if commit := other.last.CommitOp; commit != nil {
 			n.shownOps = max(n.shownOps, *commit)
@@ -136,7 +138,7 @@ func (p *poller) take(n *polled, sample results.Status, atNs int64) {
 	if sample.RssAnonBytes != nil {
 		n.rssMax = max(n.rssMax, *sample.RssAnonBytes)
 	}
-	n.last, n.lagOps = sample, nil
+	n.last, n.lagOps, n.askedNs = sample, nil, n.askingNs
 	if sample.Up && sample.CommitOp != nil {
 		n.lagOps = new(max(n.shownOps-*sample.CommitOp, 0))
 	}
@@ -188,6 +190,18 @@ func (p *poller) gone(node, pid int) {
 	}
 	n.pid, n.life, n.last, n.lagOps = 0, nil, results.Status{Node: results.NodeName(node)}, nil
 	p.catchup.Killed(n.last.Node)
+}
+
+// askedSince tells whether every node has been asked since, and has answered or failed to.
+func (p *poller) askedSince(monoNs int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.nodes {
+		if n.askedNs < monoNs {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *poller) pidOf(n *polled) int {

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
 	"rejoin/loadgen"
 	"rejoin/results"
 	"rejoin/server/api"
+	"rejoin/server/wire"
 )
 
 // nodeAt serves a status as a node would.
@@ -202,5 +204,33 @@ func TestRecorderHoldsBackUntilTimeZeroIsKnown(t *testing.T) {
 	events, err := folder.ReadEvents()
 	if err != nil || len(events) != 2 || events[0].TNs != -300 || events[1].TNs != 500 || events[0].Source != results.SourceHarness {
 		t.Errorf("events %+v, error %v", events, err)
+	}
+}
+
+// TestPollerTellsWhenItAsked: an answer that comes after a moment may have been given before it. What was asked before does not count.
+func TestPollerTellsWhenItAsked(t *testing.T) {
+	p, _ := newTestPoller(t, "a", "b")
+	ask := func(node int) { p.asking(p.nodes[node]) }
+	take := func(node int) { p.take(p.nodes[node], results.Status{Node: results.NodeName(node), Up: true}, 0) }
+	ask(0)
+	ask(1)
+	moment := wire.MonoNow() + 1
+	take(0)
+	take(1)
+	if p.askedSince(moment) {
+		t.Error("both were asked before that moment")
+	}
+	for wire.MonoNow() < moment {
+		runtime.Gosched()
+	}
+	ask(0)
+	take(0)
+	ask(1)
+	if p.askedSince(moment) {
+		t.Error("one is being asked, and has not answered")
+	}
+	take(1)
+	if !p.askedSince(moment) {
+		t.Error("both were asked since")
 	}
 }

@@ -96,6 +96,7 @@ type fakeSystem struct {
 }
 
 func (s *fakeSystem) status() []results.Status { return slices.Clone(s.states) }
+func (s *fakeSystem) askedSince(int64) bool    { return true }
 func (s *fakeSystem) catchingUp() []string     { return s.behind }
 
 func primaryState(node string) results.Status {

@@ -283,7 +283,7 @@ func (r *session) quiet(ctx context.Context) error {
 	said := time.Now()
 	for {
 		now := wire.MonoNow()
-		waiting := r.notAlike()
+		waiting := r.notAlike(loadStop)
 		if now >= atMost || now >= atLeast && waiting == "" {
 			r.quietEndNs = now - r.run.StartMonoNs
 			r.finalStatus = r.system.status()
@@ -309,8 +309,12 @@ func (r *session) quiet(ctx context.Context) error {
 	}
 }
 
-// notAlike says what still differs between the nodes; empty when nothing does. Those that somebody took away are not waited for.
-func (r *session) notAlike() string {
+// notAlike says what still differs between the nodes, by what they answered since; empty when nothing does. Those that somebody took away are
+// not waited for.
+func (r *session) notAlike(sinceMonoNs int64) string {
+	if !r.system.askedSince(sinceMonoNs) {
+		return "not every node had been asked since" // what was told before may leave out the last commits on all of them
+	}
 	if behind := r.system.catchingUp(); len(behind) > 0 {
 		return fmt.Sprintf("%v had not caught up", behind)
 	}

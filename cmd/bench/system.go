@@ -19,6 +19,9 @@ type system interface {
 	// status is the last known state of every node, in order.
 	status() []results.Status
 
+	// askedSince tells whether what status tells was asked for at this time, by CLOCK_MONOTONIC, or later: of every node.
+	askedSince(monoNs int64) bool
+
 	// lagOf is how many ops a node's last answer was behind the highest commit that any node had shown when it was asked; nil without one.
 	lagOf(node int) *int64
 
