@@ -26,7 +26,7 @@ type link struct {
 
 	sending sync.Mutex  // of who writes to a protocol link: its writer, or a sender (see sendNow)
 	writing deadline    // with sending; the writer's on a bulk link
-	now     nowSender   // with sending
+	out     sender      // with sending
 	spoke   atomic.Bool // something was sent since the writer last looked
 
 	once  sync.Once
@@ -42,7 +42,7 @@ func newLink(n *Network, r *remote, conn net.Conn, p purpose, theirs facts, gene
 	l.reading.set, l.writing.set = conn.SetReadDeadline, conn.SetWriteDeadline
 	if p == purposeProtocol {
 		l.outbox = newOutbox(n.options.Groups, &r.counters)
-		l.now.open(conn)
+		l.out.open(conn)
 	} else {
 		l.jobs = newJobQueue(&r.counters)
 	}
@@ -75,6 +75,7 @@ func (l *link) wait() {
 	l.group.Wait()
 	if l.outbox != nil {
 		l.outbox.close()
+		l.dropLeft()
 	}
 	if l.jobs != nil {
 		l.jobs.close()

@@ -95,7 +95,6 @@ func (o *outbox) putData(m *vsr.Message, frame *wire.Buffer) {
 		item.frame = frame
 		o.dataCount++
 		o.dataBytes += bytes
-		signal(o.wake)
 	}
 }
 
@@ -120,7 +119,6 @@ type round struct {
 	control  []byte
 	items    []dataItem
 	buffers  net.Buffers
-	pieces   net.Buffers // of buffers, what is still to be written
 	messages uint64
 	bytes    int
 }
@@ -148,16 +146,11 @@ func (o *outbox) take(r *round) bool {
 	return r.messages > 0
 }
 
-// takeSmall moves all beats and all control into r, if they are small and no frame waits, which would come with them. False: they
-// are left to the writer.
-func (o *outbox) takeSmall(r *round) bool {
+// empty tells whether nothing waits.
+func (o *outbox) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.dataCount > 0 || len(o.dirty)*wire.EnvelopeBytes+len(o.control) > sendNowBytesMax {
-		return false
-	}
-	o.takeMessages(r)
-	return true
+	return o.dataCount == 0 && o.messages == 0 && len(o.dirty) == 0
 }
 
 // takeMessages moves all beats and all control. Callers hold mu.
@@ -191,8 +184,10 @@ func (r *round) draw() net.Buffers {
 
 func (r *round) release() {
 	for i := range r.items {
-		r.items[i].frame.Release(wire.OwnerPeerSend)
-		r.items[i].frame = nil
+		if frame := r.items[i].frame; frame != nil {
+			frame.Release(wire.OwnerPeerSend)
+			r.items[i].frame = nil
+		}
 	}
 	clear(r.buffers)
 }

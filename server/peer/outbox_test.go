@@ -189,9 +189,7 @@ func TestFramesAreWrittenFromTheBufferThatHeldTheRequest(t *testing.T) {
 		l.outbox.putData(outMessage(vsr.MsgPrepare, 0), f)
 		want += wire.EnvelopeBytes + len(f.Frame())
 	}
-	var r round
-	l.outbox.take(&r)
-	if err := l.writeRound(&r); err != nil {
+	if err := l.writeWaiting(); err != nil {
 		t.Fatal(err)
 	}
 	for i, f := range frames {
@@ -232,14 +230,12 @@ func TestQueueingAFrameAllocatesNothing(t *testing.T) {
 	l, spy := spyLink(purposeProtocol)
 	_, frames := testFrames(t, 1, 30_000)
 	prepare, ok, beat := outMessage(vsr.MsgPrepare, 0), outMessage(vsr.MsgPrepareOK, 0), outMessage(vsr.MsgBeat, 0)
-	var r round
 	send := func() {
 		spy.bases = spy.bases[:0]
 		l.outbox.putData(prepare, frames[0])
 		l.outbox.putControl(ok)
 		l.outbox.putBeat(beat)
-		l.outbox.take(&r)
-		if err := l.writeRound(&r); err != nil {
+		if err := l.writeWaiting(); err != nil {
 			t.Fatal(err)
 		}
 	}

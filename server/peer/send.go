@@ -36,6 +36,7 @@ func (n *Network) SendFrame(to int, m *vsr.Message, frame *wire.Buffer) {
 	case vsr.MsgPrepare:
 		if l := r.protocol.Load(); l != nil {
 			l.outbox.putData(m, frame)
+			l.sendNow()
 			return
 		}
 		r.counters.droppedLinkDown.Add(1)
@@ -59,7 +60,6 @@ func (n *Network) remoteFor(to int, m *vsr.Message) *remote {
 func (l *link) writeProtocol() error {
 	idle := time.NewTicker(l.n.options.timing.keepAlive)
 	defer idle.Stop()
-	var r round
 	for {
 		select {
 		case <-l.ended:
@@ -71,7 +71,7 @@ func (l *link) writeProtocol() error {
 				}
 			}
 		case <-l.outbox.wake:
-			if err := l.writeWaiting(&r); err != nil {
+			if err := l.writeWaiting(); err != nil {
 				return fmt.Errorf("write: %w", err)
 			}
 		}
@@ -79,33 +79,19 @@ func (l *link) writeProtocol() error {
 }
 
 // writeWaiting writes until nothing waits.
-func (l *link) writeWaiting(r *round) error {
+func (l *link) writeWaiting() error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
-	if err := l.writeLeft(); err != nil {
-		return err
-	}
-	for l.outbox.take(r) {
-		l.spoke.Store(true)
-		if err := l.writeRound(r); err != nil {
+	for {
+		if err := l.writeLeft(); err != nil {
 			return err
 		}
+		if !l.outbox.take(&l.out.round) {
+			return nil
+		}
+		l.out.left = l.out.round.draw()
+		l.spoke.Store(true)
 	}
-	return nil
-}
-
-func (l *link) writeRound(r *round) error {
-	defer r.release()
-	if err := l.writePatience(); err != nil {
-		return err
-	}
-	r.pieces = r.draw() // WriteTo eats its receiver, r.buffers keeps the memory
-	written, err := r.pieces.WriteTo(l.conn)
-	l.remote.counters.sentBytes.Add(uint64(written))
-	if err == nil {
-		l.remote.counters.sentMessages.Add(r.messages)
-	}
-	return err
 }
 
 func (l *link) writeKeepAlive() error {

@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sendNowBytesMax bounds what a sender writes itself. Beats and acknowledgements are much smaller, the largest votes larger.
-const sendNowBytesMax = 4 << 10
+// piecesMax bounds what one system call is given; the kernel takes no more than 1,024.
+const piecesMax = 64
 
-// nowSender is what sendNow needs of a link.
-type nowSender struct {
+// sender is what is being written to a protocol link, by its writer or by who has something to send.
+type sender struct {
 	raw   syscall.RawConn       // nil where the connection is no socket
 	write func(fd uintptr) bool // made once, so that sending allocates nothing
+
 	round round
-	buf   []byte // what the socket is given
-	sent  int    // of buf, what it has taken
+	left  net.Buffers // of the round, what the socket has not taken
 }
 
-func (s *nowSender) open(conn net.Conn) {
+func (s *sender) open(conn net.Conn) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {
 		return
@@ -30,16 +30,29 @@ func (s *nowSender) open(conn net.Conn) {
 	}
 	s.raw = raw
 	s.write = func(fd uintptr) bool {
-		n, _ := unix.Write(int(fd), s.buf[s.sent:]) // the writer meets the error, if it is one that lasts
-		s.sent += max(n, 0)
+		n, _ := unix.Writev(int(fd), s.left[:min(len(s.left), piecesMax)])
+		s.took(n)
 		return true // whatever the socket has taken
 	}
 }
 
-// sendNow writes the beats and control messages that wait, if nobody else writes to the link and its socket has room: waking the writer costs more
-// than what it would write. It never waits; what is not sent is the writer's, who is woken.
+// took drops the first bytes of what is left.
+func (s *sender) took(bytes int) {
+	for bytes > 0 {
+		if n := len(s.left[0]); bytes < n {
+			s.left[0] = s.left[0][bytes:]
+			return
+		} else {
+			bytes -= n
+			s.left = s.left[1:]
+		}
+	}
+}
+
+// sendNow writes what waits, if nobody else writes to the link and its socket has room: waking the writer costs more than that. It never waits;
+// what is not sent is the writer's, who is woken.
 func (l *link) sendNow() {
-	if l.now.raw == nil || !l.sending.TryLock() {
+	if l.out.raw == nil || !l.sending.TryLock() {
 		signal(l.outbox.wake)
 		return
 	}
@@ -52,41 +65,53 @@ func (l *link) sendNow() {
 
 // trySend tells whether nothing is left. The caller has sending.
 func (l *link) trySend() bool {
-	s := &l.now
-	if len(s.buf) > 0 || !l.outbox.takeSmall(&s.round) {
+	s := &l.out
+	if len(s.left) > 0 {
 		return false
 	}
-	s.buf, s.sent = append(append(s.buf[:0], s.round.beats...), s.round.control...), 0
-	if len(s.buf) == 0 { // the writer was faster
+	if !l.outbox.take(&s.round) { // the writer was faster
 		return true
 	}
+	s.left = s.round.draw()
 	l.spoke.Store(true)
-	if l.writePatience() != nil || s.raw.Write(s.write) != nil || s.sent < len(s.buf) {
+	if l.writePatience() == nil {
+		_ = s.raw.Write(s.write) // the writer meets the error, if it is one that lasts
+	}
+	if len(s.left) > 0 {
 		return false
 	}
-	l.countSent()
-	return true
+	l.sent()
+	return l.outbox.empty()
 }
 
-// countSent notes that all of buf is on its way.
-func (l *link) countSent() {
-	l.remote.counters.sentBytes.Add(uint64(len(l.now.buf)))
-	l.remote.counters.sentMessages.Add(l.now.round.messages)
-	l.now.buf = l.now.buf[:0]
+// sent counts a round that is on its way, and lets its frames go. The caller has sending.
+func (l *link) sent() {
+	r := &l.out.round
+	l.remote.counters.sentBytes.Add(uint64(r.bytes))
+	l.remote.counters.sentMessages.Add(r.messages)
+	r.release()
 }
 
-// writeLeft writes what trySend could not. The caller has sending, and waits.
+// writeLeft writes what of a round the socket has not taken. The caller has sending, and waits.
 func (l *link) writeLeft() error {
-	s := &l.now
-	if len(s.buf) == 0 {
+	s := &l.out
+	if len(s.left) == 0 {
 		return nil
 	}
 	if err := l.writePatience(); err != nil {
 		return err
 	}
-	_, err := l.conn.Write(s.buf[s.sent:])
-	if err == nil {
-		l.countSent()
+	if _, err := s.left.WriteTo(l.conn); err != nil {
+		return err
 	}
-	return err
+	l.sent()
+	return nil
+}
+
+// dropLeft lets go of a round that a dead link did not take.
+func (l *link) dropLeft() {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	l.out.left = nil
+	l.out.round.release()
 }

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"testing"
@@ -81,29 +82,105 @@ func TestSenderWritesWhatIsSmall(t *testing.T) {
 	}
 }
 
-// TestSenderLeavesTheRest: frames, what comes behind them, and all that comes while somebody else writes.
+// TestSenderWritesFrames: from the buffers that hold them, without the writer, and nothing is allocated.
+func TestSenderWritesFrames(t *testing.T) {
+	l, other := bareLink(t)
+	in := bufio.NewReader(other)
+	pool, frames := testFrames(t, 1, 30_000)
+	prepare := outMessage(vsr.MsgPrepare, 1)
+	got := make([]byte, len(frames[0].Frame()))
+	send := func() {
+		l.outbox.putData(prepare, frames[0])
+		l.sendNow()
+		hears(t, in, 1, 1)
+		if _, err := io.ReadFull(in, got); err != nil || !bytes.Equal(got, frames[0].Frame()) {
+			t.Fatalf("another frame came, %v", err)
+		}
+	}
+	send()
+	if isSignalled(l.outbox.wake) {
+		t.Error("the writer was woken for what its sender has written")
+	}
+	if p := l.out.round.buffers[:2:2]; p[0] != nil || p[1] != nil {
+		t.Error("pieces are held when they are sent")
+	}
+	if n := testing.AllocsPerRun(100, func() { l.outbox.putData(prepare, frames[0]); l.sendNow(); skip(t, in, len(got)) }); n > 0 {
+		t.Errorf("%v allocations a frame", n)
+	}
+	frames[0].Release(wire.OwnerTest)
+	poolWhole(t, pool)
+}
+
+// skip reads a prepare of so many bytes and looks at nothing.
+func skip(t *testing.T, in *bufio.Reader, bytes int) {
+	if _, err := in.Discard(wire.EnvelopeBytes + bytes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSenderLeavesTheRest: all that comes while somebody else writes, and in its order.
 func TestSenderLeavesTheRest(t *testing.T) {
 	l, other := bareLink(t)
 	in := bufio.NewReader(other)
+	pool, frames := testFrames(t, 1, 100)
 	l.sending.Lock()
+	l.outbox.putData(outMessage(vsr.MsgPrepare, 2), frames[0])
+	l.sendNow()
+	frames[0].Release(wire.OwnerTest)
 	l.say(1)
 	l.sending.Unlock()
 	if !isSignalled(l.outbox.wake) {
 		t.Fatal("what came while another wrote is nobody's")
 	}
-	pool, frames := testFrames(t, 1, 100)
-	l.outbox.putData(outMessage(vsr.MsgPrepare, 2), frames[0])
-	frames[0].Release(wire.OwnerTest)
-	isSignalled(l.outbox.wake)
-	l.say(2)
-	if !isSignalled(l.outbox.wake) {
-		t.Fatal("what came while a frame waits is nobody's")
-	}
-	var r round
-	if err := l.writeWaiting(&r); err != nil {
+	if err := l.writeWaiting(); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, in, 1, 2) // control before data
+	poolWhole(t, pool)
+}
+
+// TestSenderWritesMoreThanOneRound: what one write does not carry is the writer's.
+func TestSenderWritesMoreThanOneRound(t *testing.T) {
+	l, other := bareLink(t)
+	pool, frames := testFrames(t, 1, 100_000)
+	const times = 2*writeBytesMax/100_000 + 1
+	size := len(frames[0].Frame())
+	for range times {
+		l.outbox.putData(outMessage(vsr.MsgPrepare, 1), frames[0])
+	}
+	frames[0].Release(wire.OwnerTest)
+	l.sendNow()
+	if !isSignalled(l.outbox.wake) {
+		t.Fatal("what one write does not carry is nobody's")
+	}
+	done := make(chan error)
+	go func() { done <- l.writeWaiting() }()
+	in := bufio.NewReader(other)
+	for range times {
+		hears(t, in, 1, 1)
+		if _, err := in.Discard(size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	poolWhole(t, pool)
+}
+
+// TestDeadLinkLetsItsFramesGo: also those that its sender had begun to write.
+func TestDeadLinkLetsItsFramesGo(t *testing.T) {
+	l, _ := bareLink(t)
+	pool, frames := testFrames(t, 1, 100_000)
+	for len(l.out.left) == 0 { // until the socket has no more room
+		l.outbox.putData(outMessage(vsr.MsgPrepare, 1), frames[0])
+		l.sendNow()
+	}
+	l.end(nil)
+	l.wait()
+	l.outbox.putData(outMessage(vsr.MsgPrepare, 1), frames[0])
+	l.sendNow()
+	frames[0].Release(wire.OwnerTest)
 	poolWhole(t, pool)
 }
 
@@ -114,7 +191,7 @@ func TestSenderNeverWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := uint64(0)
-	for ; len(l.now.buf) == 0; last++ {
+	for ; len(l.out.left) == 0; last++ {
 		if last == 1_000_000 {
 			t.Fatal("a socket whose other end reads nothing has taken a million messages")
 		}
@@ -128,8 +205,7 @@ func TestSenderNeverWaits(t *testing.T) {
 		t.Fatal("what the socket did not take is nobody's")
 	}
 	done := make(chan error)
-	var r round
-	go func() { done <- l.writeWaiting(&r) }()
+	go func() { done <- l.writeWaiting() }()
 	hears(t, bufio.NewReader(other), 0, last-1)
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -147,8 +223,7 @@ func TestSenderOfADeadLink(t *testing.T) {
 	if !isSignalled(l.outbox.wake) {
 		t.Fatal("nobody learns that the link is dead")
 	}
-	var r round
-	if err := l.writeWaiting(&r); err == nil {
+	if err := l.writeWaiting(); err == nil {
 		t.Error("writing to a closed connection is no error")
 	}
 }
