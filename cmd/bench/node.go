@@ -47,6 +47,7 @@ Example:  bench node --cluster cluster.yaml --id 0 --data data/n0`
 
 // Run serves until the context ends.
 func (c *nodeCommand) Run(env *environment) error {
+	wakeLate()
 	config, err := server.LoadConfig(c.Cluster)
 	if err != nil {
 		return usage("%w", err)
