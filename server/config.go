@@ -67,7 +67,7 @@ type Limits struct {
 	ClientConnections    int           `yaml:"client_connections,omitempty"`
 	PoolBuffers          int           `yaml:"pool_buffers,omitempty"`             // 0: the sum of what may hold one
 	TransferBytesPerSMax int64         `yaml:"transfer_bytes_per_s_max,omitempty"` // 0: unlimited
-	RetentionBytes       int64         `yaml:"retention_bytes,omitempty"`          // of one partition; 0: unlimited
+	RetentionBytes       int64         `yaml:"retention_bytes,omitempty"`          // of one partition; 0: unlimited. Fewer than before: a start trims
 	Tick                 time.Duration `yaml:"tick,omitempty"`
 	Heartbeat            time.Duration `yaml:"heartbeat,omitempty"`
 	Suspect              time.Duration `yaml:"suspect,omitempty"`     // a primary silent for so long is missed

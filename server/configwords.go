@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 )
 
 // YAMLWords says what belongs where a file has something else. The library speaks of types and fields of a program there, which
@@ -18,6 +19,8 @@ func YAMLWords(err yaml.Error) string {
 		belongs = e.DstType
 	case *yaml.OverflowError:
 		belongs, size = e.DstType, " of 64 bits"
+	case *yaml.UnexpectedNodeTypeError:
+		return shapeWords(e)
 	}
 	token := err.GetToken()
 	if belongs == nil || token == nil {
@@ -27,6 +30,17 @@ func YAMLWords(err yaml.Error) string {
 		belongs = belongs.Elem()
 	}
 	return fmt.Sprintf("%s%s belongs here, and %q is none", kindWords(belongs), size, token.Value)
+}
+
+// shapeWords says what to write where a list or a mapping belongs.
+func shapeWords(e *yaml.UnexpectedNodeTypeError) string {
+	switch e.Expected {
+	case ast.SequenceType:
+		return "a list belongs here; write [] for none, or a line that begins with a dash for each element"
+	case ast.MappingType:
+		return "a mapping of fields belongs here; write a line such as name: value for each field"
+	}
+	return e.GetMessage()
 }
 
 func kindWords(t reflect.Type) string {

@@ -52,7 +52,7 @@ type directory struct {
 func openDirectory(root string, c *Config, id int) (*directory, error) {
 	path, err := filepath.Abs(root)
 	if err == nil {
-		err = journal.MkdirMissing(journal.OS("/"), strings.TrimPrefix(path, "/"))
+		err = journal.MkdirMissing(journal.OS("/"), path) // by its full name, which errors tell
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w; pass another --data or mend its permissions", err)

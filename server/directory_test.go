@@ -56,6 +56,19 @@ func TestDirectoryIsOneProcess(t *testing.T) {
 	}
 }
 
+// TestDirectoryIsNamedInFull: whoever passed a file, or what lies below one, reads which.
+func TestDirectoryIsNamedInFull(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "passwd")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{file, filepath.Join(file, "n0")} {
+		if _, err := openDirectory(root, testConfig(1, 1), 0); err == nil || !strings.Contains(err.Error(), " "+root+": not a directory; pass another --data") {
+			t.Errorf("%s: %v", root, err)
+		}
+	}
+}
+
 // TestOnlyAnEmptyDirectoryIsBlank: nothing is formatted over what may be somebody's, nor over a log that has lost its node's
 // state. What a start leaves that ended too early, and what a file system makes, does not count.
 func TestOnlyAnEmptyDirectoryIsBlank(t *testing.T) {

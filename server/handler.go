@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"time"
 
 	"rejoin/server/peer"
@@ -113,5 +114,16 @@ func (n *node) ChunkEnd(chunk vsr.Message, err error) {
 		return
 	}
 	n.groups[chunk.Group].postInput(vsr.Input{Kind: vsr.InChunkEnd, Peer: chunk.From, Round: chunk.Round, Window: chunk.Window,
-		ID: vsr.ID{Op: chunk.ToOp}, OK: err == nil})
+		ID: vsr.ID{Op: chunk.ToOp}, OK: err == nil, Lack: lackOf(err)})
+}
+
+// lackOf is what an error tells a replica of a chunk that has not come whole.
+func lackOf(err error) vsr.Lack {
+	switch {
+	case errors.Is(err, peer.ErrNoBuffer):
+		return vsr.LackBuffer
+	case errors.Is(err, peer.ErrBadFrame):
+		return vsr.LackFrame
+	}
+	return vsr.LackLink
 }

@@ -110,7 +110,7 @@ func (g *group) recover() error {
 	forgotten, err := g.hasForgotten(rec)
 	var boot vsr.Boot
 	if err == nil {
-		boot, err = partition.Boot(disk.Log(), rec, &config, partition.Past{SameBoot: n.dir.sameBoot, Forgotten: forgotten})
+		boot, err = disk.Boot(rec, &config, partition.Past{SameBoot: n.dir.sameBoot, Forgotten: forgotten})
 	}
 	if err != nil {
 		_ = disk.Close() // nothing was written that counts

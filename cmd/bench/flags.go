@@ -50,6 +50,31 @@ func (f *durationFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// numberFlags let each flag that takes a number or a time take the next word as rateFlag does, and say what it takes.
+func numberFlags() []kong.Option {
+	return []kong.Option{
+		kong.KindMapper(reflect.Int, numberMapper(reflect.TypeFor[int](), "whole number such as 3")),
+		kong.KindMapper(reflect.Uint64, numberMapper(reflect.TypeFor[uint64](), "whole number from 0 up")),
+		kong.KindMapper(reflect.Float64, numberMapper(reflect.TypeFor[float64](), "number such as 0.5")),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), numberMapper(reflect.TypeFor[time.Duration](), "length of time such as 90s or 5m")),
+	}
+}
+
+func numberMapper(t reflect.Type, what string) kong.MapperFunc {
+	usual := kong.NewRegistry().RegisterDefaults().ForType(t)
+	return func(ctx *kong.DecodeContext, target reflect.Value) error {
+		text, err := nextWord(ctx)
+		if err != nil {
+			return err
+		}
+		ctx.Scan.PushTyped(text, kong.FlagValueToken)
+		if err := usual.Decode(ctx, target); err != nil {
+			return fmt.Errorf("%q is no %s", text, what)
+		}
+		return nil
+	}
+}
+
 func nextWord(ctx *kong.DecodeContext) (string, error) {
 	token := ctx.Scan.Pop()
 	if token.IsEOL() {

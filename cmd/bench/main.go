@@ -110,8 +110,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	out, errs = &plainWriter{to: out}, &plainWriter{to: errs}
 	var line commandLine
 	exited := -1
-	parser, err := kong.New(&line, kong.Name("bench"), kong.Description(description), kong.Writers(out, errs), kong.ValueFormatter(helpWithDefault),
+	options := append(numberFlags(), kong.Name("bench"), kong.Description(description), kong.Writers(out, errs), kong.ValueFormatter(helpWithDefault),
 		kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}), kong.UsageOnError())
+	parser, err := kong.New(&line, options...)
 	if err != nil {
 		panic("bench: command line is malformed: " + err.Error())
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
 	"rejoin/profiles"
 	"rejoin/server"
 )
@@ -26,7 +28,7 @@ const goMaxProcsMin = 4
 type nodeCommand struct {
 	Cluster    string `required:"" help:"Cluster file (YAML): nodes, addresses, topics, limits." type:"existingfile" placeholder:"FILE"`
 	ID         int    `required:"" help:"This node's id in the cluster file, from 0." name:"id" placeholder:"N"`
-	Data       string `required:"" help:"Data directory; made if it is missing, formatted if it is empty, refused if it holds anything else than a node's data." type:"path" placeholder:"DIR"`
+	Data       string `required:"" help:"Data directory; made if it is missing, formatted if it is empty, refused if it holds anything else than a node's data." placeholder:"DIR"`
 	Profile    string `help:"Profile the whole life of the node: cpu, mem, mutex, block, trace, goroutine or clock, written at SIGTERM; flight: keep the last seconds of trace for the admin plane. cpu leaves the admin plane none to take." placeholder:"MODE[,flight]"`
 	ProfileDir string `help:"Where the profile goes. Default: the present folder." default:"." type:"path" placeholder:"DIR"`
 	Log        string `help:"Lowest level of log lines on stderr: debug, info, warn or error." default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL"`
@@ -47,7 +49,11 @@ Example:  bench node --cluster cluster.yaml --id 0 --data data/n0`
 
 // Run serves until the context ends.
 func (c *nodeCommand) Run(env *environment) error {
+	if c.Data == "" { // an unset variable of a script, most likely
+		return usage("--data is empty; name the node's data directory, or . for the present one")
+	}
 	wakeLate()
+	c.Data = kong.ExpandPath(c.Data)
 	config, err := server.LoadConfig(c.Cluster)
 	if err != nil {
 		return usage("%w", err)

@@ -354,7 +354,7 @@ type Keep struct {
 // the first op that stays. It is 0 when all must stay. It keeps what a start replays that has to fall
 // back on the older checkpoint; while there is only one, that is the log from its beginning.
 func (l *Log) Expendable(k Keep) uint64 {
-	older, ok := l.fallback()
+	older, ok := l.fallback(k.Committed)
 	if !ok {
 		return 0
 	}

@@ -29,7 +29,9 @@
 //
 // A trim keeps the files of segments for ops to come, where it can (recycle.go). So what follows the last frame
 // need not be of this log's end. A start takes the next op with the right parent, and nothing else. It cuts the rest
-// away where this log may have written some of it (behind.go): an append leaves zeros up to the next page.
+// away where this log may have written some of it (behind.go): an append leaves zeros up to the next page. And who
+// copies a segment of a live log by reading it may find later ops there. A hard link is safe: a file with two names
+// is not written over.
 //
 // # What is durable when
 //

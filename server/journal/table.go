@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"syscall"
 
 	"rejoin/server/vsr"
@@ -119,13 +120,14 @@ func (l *Log) keepTables(op uint64) {
 	l.tables = append(l.tables[max(0, below-tablesKept+1):below:below], op)
 }
 
-// fallback returns the op of the checkpoint that a start needs when the newest is of no use; false
-// while there is none.
-func (l *Log) fallback() (op uint64, ok bool) {
-	if len(l.tables) < tablesKept {
+// fallback returns the op of the checkpoint that a start needs when the newest up to an op is of no use; false
+// while there is none. A start may find more than are kept, and some above the end of a log that damage has cut.
+func (l *Log) fallback(upTo uint64) (op uint64, ok bool) {
+	usable := sort.Search(len(l.tables), func(i int) bool { return l.tables[i] > upTo })
+	if usable < tablesKept {
 		return 0, false
 	}
-	return l.tables[0], true
+	return l.tables[usable-tablesKept], true
 }
 
 // tableOps returns the ops of the checkpoints among names, rising.

@@ -71,3 +71,17 @@ func TestRetainKeepsTheFallback(t *testing.T) {
 	x.wantTables(16, 16)
 	x.wantHeld(17, 40)
 }
+
+// A checkpoint above the end of a log that damage has cut is none of the two that a trim may rest on.
+func TestRetainCountsUsableTables(t *testing.T) {
+	x := segmented(t)
+	x.saveTable(30)
+	x.saveTable(39)
+	n, off := x.place(37)
+	x.fs.Rot(n, off+300, 1)
+	x.crash()
+	x.wantTables(30, 30, 39)
+	if from := x.log.Expendable(journal.Keep{Bytes: 1, Committed: 30, From: 30}); from != 0 {
+		t.Errorf("ops below %d may go, with one checkpoint of use", from)
+	}
+}

@@ -18,6 +18,7 @@ type Disk struct {
 	staging  *journal.Log    // the chain that is being staged, or nil
 	logView  uint64          // as saved last
 	switched bool            // a staged chain has the log's name, and has yet to be opened
+	retained retention       // of the last checkpoint
 	frames   []journal.Frame // memory of the group that is being written
 }
 
@@ -64,7 +65,9 @@ func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 		}
 		done += n
 		if errors.Is(err, journal.ErrDiskFull) {
-			if d.giveUpStaging(jobs[done:]) {
+			if trimmed, e := d.retainMore(&jobs[done], post); trimmed || e != nil {
+				err = e
+			} else if d.giveUpStaging(jobs[done:]) {
 				err = removeTree(d.options.Journal.FS, d.stagingDir())
 			} else if e := d.saveViews(jobs[done:], post); e != nil {
 				err = e
@@ -156,61 +159,4 @@ func (d *Disk) next(jobs []Job, post func(vsr.Input)) (int, error) {
 		return 1, nil
 	}
 	panic(fmt.Sprintf("partition: job kind %d", j.Kind))
-}
-
-// checkpoint saves the client table, which lets older segments go: a start needs them no more.
-func (d *Disk) checkpoint(log *journal.Log, j *Job, post func(vsr.Input)) error {
-	saved, err := saveTable(log, &j.Table)
-	if !saved || d.options.RetentionBytes == 0 {
-		return err
-	}
-	keep := journal.Keep{Bytes: d.options.RetentionBytes, Committed: j.Table.ID.Op, From: min(j.Keep, j.Table.ID.Op), LeaseBytes: d.options.LeaseBytes}
-	if j.Lease != nil {
-		keep.Lease = j.Lease.Load()
-	}
-	return trim(log, log.Expendable(keep), post)
-}
-
-// saveTable checkpoints the client table; false where the disk is full.
-func saveTable(log *journal.Log, t *vsr.Table) (saved bool, err error) {
-	err = log.SaveTable(journal.Table{ID: t.ID, NextOffset: t.Offset, Bytes: encodeTable(t)})
-	if errors.Is(err, journal.ErrDiskFull) { // it would only have saved time at the next start
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("checkpoint the client table at op %d: %w", t.ID.Op, err)
-	}
-	return true, nil
-}
-
-// trimBelow lets the log begin where others do. Unlike retention it leaves one checkpoint that a start can
-// use, not two: where that rots before the next one is made, this log cannot be told any more.
-func trimBelow(log *journal.Log, j *Job, post func(vsr.Input)) error {
-	from := min(j.ID.Op, j.Table.ID.Op+1)
-	if lease := j.Lease.Load(); lease > 0 {
-		from = min(from, lease)
-	}
-	if from = log.Border(from); from <= log.Start() { // it is asked for again and again: no checkpoint for nothing
-		return nil
-	}
-	if saved, err := saveTable(log, &j.Table); !saved {
-		return err
-	}
-	if err := log.Divide(from); errors.Is(err, journal.ErrDiskFull) { // it will be asked for again
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("let the log begin at op %d: %w", from, err)
-	}
-	return trim(log, from, post)
-}
-
-func trim(log *journal.Log, from uint64, post func(vsr.Input)) error {
-	if from <= log.Start() {
-		return nil
-	}
-	post(vsr.Input{Kind: vsr.InTrimmed, ID: vsr.ID{Op: from}}) // first: what is about to go must not be offered to a peer
-	if _, err := log.Trim(from); err != nil {
-		return fmt.Errorf("trim the log: %w", err)
-	}
-	return nil
 }

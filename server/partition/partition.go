@@ -34,7 +34,7 @@ type Partition struct {
 	ringOps         uint64 // so many of the last ops are never trimmed: what is uncommitted lies among them
 	checkpointBytes int64
 	loggedBytes     int64         // since the last checkpoint
-	lease           atomic.Uint64 // as of the last chunk that was asked for; the disk reads it when it trims
+	lease           atomic.Uint64 // as of the last input; the disk reads it when it trims
 
 	frame *wire.Buffer // lent by the input being handled, or nil
 }
@@ -79,6 +79,7 @@ func (p *Partition) Handle(in *vsr.Input, frame *wire.Buffer) {
 		p.ring.wrote(in.ID)
 	}
 	effects := p.replica.Step(in)
+	p.lease.Store(p.replica.Lease())
 	p.settleReadable(in.Kind)
 	for i := range effects {
 		p.perform(&effects[i])
@@ -131,7 +132,6 @@ func (p *Partition) perform(e *vsr.Effect) {
 	case vsr.EffCommit:
 		p.committed(e.ID)
 	case vsr.EffServe:
-		p.lease.Store(p.replica.Lease())
 		p.outside.Serve(Chunk{Peer: e.Peer, Round: e.Round, Index: e.Window, From: e.From, To: e.To, Transfer: e.Bulk})
 	case vsr.EffServeFetch:
 		p.outside.SendStored(p.replica.Fetched(e.Peer, e.ID))
@@ -142,7 +142,6 @@ func (p *Partition) perform(e *vsr.Effect) {
 	case vsr.EffInstall:
 		p.outside.Work(Job{Kind: JobInstall, State: e.State, Table: e.Table})
 	case vsr.EffTrim:
-		p.lease.Store(p.replica.Lease())
 		p.outside.Work(Job{Kind: JobTrim, ID: e.ID, Table: e.Table, Lease: &p.lease})
 	case vsr.EffReset:
 		p.reset()
@@ -246,14 +245,10 @@ func (p *Partition) committed(id vsr.ID) {
 	if p.loggedBytes < p.checkpointBytes {
 		return
 	}
-	table, keep := p.replica.Table(), uint64(0)
+	table := p.replica.Table()
 	if table.ID != id { // the last of several commits of this input: the table must not be ahead of what has been told
 		return
 	}
 	p.loggedBytes = 0
-	if id.Op > p.ringOps {
-		keep = id.Op - p.ringOps
-	}
-	p.lease.Store(p.replica.Lease())
-	p.outside.Work(Job{Kind: JobTable, Table: table, Keep: keep, Lease: &p.lease})
+	p.outside.Work(Job{Kind: JobTable, Table: table, Keep: keptFrom(id.Op, p.ringOps), Lease: &p.lease})
 }

@@ -12,6 +12,7 @@ var (
 	ErrExposed   = errors.New("refusing to listen without a cluster secret")
 	ErrLinkDown  = errors.New("no link to that node")
 	ErrQueueFull = errors.New("the queue to that node is full")
+	ErrBadFrame  = errors.New("a frame was damaged")
 
 	errClosed    = errors.New("the network closes")
 	errReplaced  = errors.New("a newer link took its place")

@@ -103,7 +103,8 @@ type Handler interface {
 	Message(m vsr.Message, frame *wire.Buffer)
 	// Frame delivers one frame of a chunk, lent for the call. It may block.
 	Frame(chunk vsr.Message, frame *wire.Buffer)
-	// ChunkEnd follows the last frame of a chunk. An error says that not all of them came.
+	// ChunkEnd follows the last frame of a chunk. An error says that not all of them came: ErrNoBuffer, ErrBadFrame, or that of
+	// the link.
 	ChunkEnd(chunk vsr.Message, err error)
 }
 

@@ -218,5 +218,5 @@ func (rc *receiver) badFrame(m *vsr.Message, op uint64, err error) error {
 	r.counters.lastBadOp.Store(op)
 	id := rc.l.n.options.Nodes[r.number].ID
 	rc.l.n.options.Logger.Warn("bad frame from a peer, ending the link", "peer", id, "message", m.Kind.String(), "group", m.Group, "op", op, "error", err)
-	return fmt.Errorf("%s of op %d from %s: %w", m.Kind, op, id, err)
+	return fmt.Errorf("%s of op %d from %s: %w: %w", m.Kind, op, id, ErrBadFrame, err)
 }

@@ -70,7 +70,10 @@ func (c *checker) trims(p *process, start uint64) {
 			committed = left
 		}
 	}
-	kept, lease := c.w.setup.retention, p.part.Lease()
+	kept, lease := c.w.setup.retention, uint64(0)
+	if p.part != nil { // else it has just started, and nobody has asked it for anything
+		lease = p.part.Lease()
+	}
 	if (kept == 0 || committed < kept) && !c.begun(p, start) {
 		c.w.fail("retention", "replica %d trims what is below op %d; %d committed bytes are left, it keeps %d, and no other log has begun so late", p.n.id, start, committed, kept)
 	}

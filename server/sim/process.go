@@ -106,7 +106,7 @@ func (p *process) boot() {
 func (p *process) recover() (rec *journal.Recovered, boot vsr.Boot, err error) {
 	p.store, rec, err = p.n.openDisk(p.disk.fs())
 	if err == nil {
-		boot, err = partition.Boot(p.log(), rec, &p.w.setup.config, partition.Past{SameBoot: p.n.sameBoot, Forgotten: p.n.lost})
+		boot, err = p.store.Boot(rec, &p.w.setup.config, partition.Past{SameBoot: p.n.sameBoot, Forgotten: p.n.lost})
 	}
 	return rec, boot, err
 }

@@ -42,6 +42,7 @@ type Coverage struct {
 	Rots              uint64 // bits that flipped
 	HolesFilled       uint64
 	HolesTrimmed      uint64 // holes that others had trimmed: a log began behind them
+	TrimmedAtStart    uint64 // starts that found more than retention keeps
 	LostSegments      uint64 // files of ops that were gone at a start
 	SmallRots         uint64 // files beside the segments that rotted
 	DiskErrors        uint64 // operations of a disk that failed once
@@ -97,7 +98,7 @@ func (c *Coverage) fields() []counted {
 		{"kills", &c.Kills, 100}, {"power cuts", &c.PowerCuts, 100}, {"torn boots", &c.TornBoots, 10}, {"recycled segments", &c.Recycled, 300}, {"crashes in recovery", &c.CrashesInRecovery, 50},
 		{"wiped", &c.Wiped, 10}, {"wiped recoveries", &c.WipedRecoveries, 10}, {"table answers", &c.TableAnswers, 30},
 		{"evictions", &c.Evictions, 100}, {"latest reads", &c.ReadsLatest, 50}, {"step-downs", &c.StepDowns, 10},
-		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"holes trimmed", &c.HolesTrimmed, 0}, {"disk full", &c.DiskFull, 20},
+		{"holes", &c.Holes, 5}, {"rots", &c.Rots, 5}, {"holes filled", &c.HolesFilled, 5}, {"holes trimmed", &c.HolesTrimmed, 0}, {"trimmed at a start", &c.TrimmedAtStart, 1}, {"disk full", &c.DiskFull, 20},
 		{"lost segments", &c.LostSegments, 2}, {"small files rotten", &c.SmallRots, 15}, {"disk errors", &c.DiskErrors, 20},
 		{"stalled disks", &c.Stalls, 20}, {"read-only disks", &c.ReadOnly, 4}, {"fences", &c.Fences, 20}, {"waitings", &c.Waitings, 2},
 		{"overflows", &c.Overflows, 10}, {"clogs", &c.Clogs, 20}, {"cuts", &c.Cuts, 200}, {"pauses", &c.Pauses, 20},

@@ -243,10 +243,14 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 	if !b.State.Wiped && (b.State.View < s.spoken || b.State.LogView < s.spokenLog) {
 		w.fail("S3", "replica %d comes back with view %d, log_view %d and has spoken for %d, %d", id, b.State.View, b.State.LogView, s.spoken, s.spokenLog)
 	}
-	s.staysCut(p, rec.Start, b.Head.Op)
+	s.staysCut(p, b.Start, b.Head.Op)
 	s.view, s.logView, s.wiped = b.State.View, b.State.LogView, b.State.Wiped
 	s.commit, s.cuts = b.Commit.Op, 0
-	s.load(p, rec.Start, b.Head.Op)
+	s.load(p, b.Start, b.Head.Op)
+	if b.Start > rec.Start { // retention, by the checkpoints that were there
+		w.check.trims(p, b.Start)
+		w.cover.TrimmedAtStart++
+	}
 	s.isSynced(p)
 	if (b.Top.Op > max(s.head(), s.kept) || len(b.Holes) > 0) && w.setup.synced && !p.n.rotted && !s.wiped {
 		w.fail("S7", "replica %d comes back up to op %d and takes ops up to %d, and %v, for damaged, and nothing has damaged its disk", id, s.head(), b.Top.Op, b.Holes)
@@ -263,7 +267,7 @@ func (s *shadow) recovered(p *process, rec *journal.Recovered, b *vsr.Boot) {
 			s.acked = h.ID() // the committed one, where a chain was taking the log's place when the last life ended
 		}
 	}
-	for op := max(rec.Start, 1); op <= b.Commit.Op; op++ {
+	for op := max(b.Start, 1); op <= b.Commit.Op; op++ {
 		if c := w.check.at(op); c == nil || c.Sum != s.at(op).Sum {
 			w.fail("S1", "replica %d takes op %d for committed when it starts, and nobody has committed it", id, op)
 		}

@@ -281,7 +281,11 @@ func (r *Replica) doubtSuffix() {
 func (r *Replica) onChunkEnd(in *Input) {
 	p := &r.pull
 	if s := &r.stage; s.active && in.Round == s.no && int(in.Peer) == s.peer {
-		if !in.OK || s.tabled && in.ID.Op >= s.next {
+		if !in.OK {
+			r.resumeStaging(in.Lack.String())
+			return
+		}
+		if s.tabled && in.ID.Op >= s.next {
 			r.resumeStaging("frames missing")
 			return
 		}
@@ -294,7 +298,7 @@ func (r *Replica) onChunkEnd(in *Input) {
 		return
 	}
 	if !in.OK {
-		r.failPull("damaged chunk")
+		r.failPull(in.Lack.String())
 		return
 	}
 	if in.ID.Op >= p.next { // frames of it were lost on the way

@@ -21,7 +21,7 @@ const (
 	InLinkDown                          // Peer, Refused: a redial was refused, nothing listens there
 	InHello                             // Peer, Incarnation: from now on only this one speaks for Peer
 	InServed                            // Peer, Round, Window, ID.Op (last op sent, From-1 if none), Bytes
-	InChunkEnd                          // Peer, Round, Window, ID.Op: the chunk's last op; OK: all frames were good
+	InChunkEnd                          // Peer, Round, Window, ID.Op: the chunk's last op; OK: all frames were good; Lack: else why not
 	InDiskFull                          // OK: true when full
 	InStaged                            // ID: the chain is written up to here
 	InInstalled                         // the chain has taken the log's place, durably
@@ -45,7 +45,23 @@ type Input struct {
 	Bytes       uint64
 	Refused     bool
 	OK          bool
+	Lack        Lack
 	Hole        OpRange // what the log knows as damaged around an op; To 0: the op alone
+}
+
+// Lack says why a chunk has not come whole.
+type Lack uint8
+
+// What a chunk may lack.
+const (
+	LackFrame  Lack = iota // one was damaged
+	LackBuffer             // this node had none to spare for one
+	LackLink               // it ended
+)
+
+// String is a reason for an event.
+func (l Lack) String() string {
+	return [...]string{LackFrame: "damaged chunk", LackBuffer: "no frame buffer was free for a chunk", LackLink: "the link ended within a chunk"}[l]
 }
 
 // State is what a replica must not forget over a restart, saved whole and synced before anything
