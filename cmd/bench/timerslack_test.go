@@ -16,10 +16,15 @@ func TestEveryThreadOfANodeWakesLate(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the slack of another thread may be read by root only")
 	}
+	held, err := reservePorts(3) // until the end: a node may listen beside who holds them
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.release()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "cluster.yaml")
 	config := fmt.Sprintf("cluster: late\nnodes:\n  - {id: 0, listen: {peer: \"127.0.0.1:%d\", client: \"127.0.0.1:%d\", admin: \"127.0.0.1:%d\"}}\n"+
-		"topics:\n  - {name: t, partitions: 1}\n", freePort(t), freePort(t), freePort(t))
+		"topics:\n  - {name: t, partitions: 1}\n", held.numbers[0], held.numbers[1], held.numbers[2])
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
