@@ -212,5 +212,5 @@ func (g *group) readNow(offset uint64, maxBytes int64) (api.Span, bool, error) {
 		_ = file.Close() // opened for reading only
 		span.Release()
 	}
-	return api.Span{Source: file, Offset: span.Offset, Bytes: span.Bytes, Release: release}, true, nil
+	return api.Span{Source: file, Offset: span.Offset, Bytes: span.Bytes, NextOffset: span.NextOffset, Release: release}, true, nil
 }

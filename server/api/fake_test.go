@@ -142,7 +142,7 @@ func (p *fakePartition) Read(offset uint64, maxBytes int64, wait time.Duration) 
 	if p.readErr != nil {
 		return Span{}, p.readErr
 	}
-	begin, end := int64(0), int64(0)
+	begin, end, after := int64(0), int64(0), uint64(0)
 	for i, next := range p.ends {
 		if next <= offset {
 			begin, end = p.bytes[i], p.bytes[i]
@@ -151,7 +151,7 @@ func (p *fakePartition) Read(offset uint64, maxBytes int64, wait time.Duration) 
 		if end > begin && p.bytes[i]-begin > maxBytes {
 			break
 		}
-		end = p.bytes[i]
+		end, after = p.bytes[i], next
 	}
 	if end == begin && wait > 0 {
 		p.mu.Unlock()
@@ -167,7 +167,7 @@ func (p *fakePartition) Read(offset uint64, maxBytes int64, wait time.Duration) 
 	if p.source != nil {
 		source = p.source(f)
 	}
-	return Span{Source: source, Offset: begin, Bytes: end - begin, Release: func() {
+	return Span{Source: source, Offset: begin, Bytes: end - begin, NextOffset: after, Release: func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.released++

@@ -141,10 +141,11 @@ type Health struct {
 type Span struct {
 	// Source holds the bytes. When it is an *os.File it is this request's own: the plane moves its
 	// position and sends from it by sendfile. Anything else is read and written.
-	Source  io.ReaderAt
-	Offset  int64
-	Bytes   int64
-	Release func()
+	Source     io.ReaderAt
+	Offset     int64
+	Bytes      int64
+	NextOffset uint64 // of the first message behind it; 0: not known
+	Release    func()
 }
 
 // ErrBelowEarliest says that a read asked for what is no longer kept here.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -86,7 +87,21 @@ func (p *ClientPlane) read(ctx *fasthttp.RequestCtx, t target, partition Partiti
 	}
 	if err != nil {
 		p.answerUnread(ctx, &status, err)
+		return
 	}
+	putNextOffset(ctx, request.offset, &span)
+}
+
+// putNextOffset tells where to go on reading before the frames have arrived.
+func putNextOffset(ctx *fasthttp.RequestCtx, asked uint64, span *Span) {
+	next := span.NextOffset
+	if span.Bytes == 0 {
+		next = asked
+	} else if next == 0 {
+		return
+	}
+	var digits [20]byte
+	ctx.Response.Header.SetBytesV("Rejoin-Next-Offset", strconv.AppendUint(digits[:0], next, 10))
 }
 
 // waitForFrames reads, and waits for frames in slices.

@@ -1,9 +1,13 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -61,6 +65,11 @@ func TestReadGivesWholeFrames(t *testing.T) {
 				if a.status != 200 || !bytes.Equal(a.body, want) || a.header.Get("Content-Type") != mediaFrame || a.header.Get("Rejoin-Commit-Offset") != "6" {
 					t.Errorf("%s: %d, %d bytes, want %d, %v", query, a.status, len(a.body), len(want), a.header)
 				}
+				query, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
+				from, _ := strconv.ParseUint(query.Get("offset"), 10, 64)
+				if next := strconv.FormatUint(from+uint64(len(want)/one), 10); a.header.Get("Rejoin-Next-Offset") != next {
+					t.Errorf("%v: next offset %q, want %s", query, a.header.Get("Rejoin-Next-Offset"), next)
+				}
 			}
 		})
 	}
@@ -82,6 +91,32 @@ func TestReadsAtOnceDoNotShareAPosition(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestReadsThatAreAskedForAhead: requests that are there before the answers have left are answered in their order, each whole.
+func TestReadsThatAreAskedForAhead(t *testing.T) {
+	s := start(t, nil)
+	log, one := s.fill(t, 6, 300_000) // more than the buffers of a connection
+	c, err := net.Dial("tcp", s.Address().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	for at := range 7 {
+		fmt.Fprintf(c, "GET %s?max_bytes=1&offset=%d HTTP/1.1\r\nHost: localhost\r\n\r\n", frames, at)
+	}
+	in := bufio.NewReader(c)
+	for at := range 7 {
+		answer, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if want := log[at*one : min(at+1, 6)*one]; err != nil || !bytes.Equal(body, want) {
+			t.Fatalf("answer %d: %d bytes of %d, %v", at, len(body), len(want), err)
+		}
+	}
 }
 
 func TestReadErrors(t *testing.T) {

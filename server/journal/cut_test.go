@@ -182,6 +182,13 @@ func TestSpanStopsAtHolesAndLimits(t *testing.T) {
 		if s.First != c.from || s.Last != c.last || s.Bytes != int64(c.last-c.from+1)*frame {
 			t.Fatalf("%+v: span %d..%d of %d bytes", c, s.First, s.Last, s.Bytes)
 		}
+		next := x.frames[c.last-1].Header.NextOffset()
+		if c.last+1 == 12 { // damaged, so that nobody vouches for where it begins
+			next = 0
+		}
+		if s.NextOffset != next {
+			t.Fatalf("%+v: the span ends before offset %d, want %d", c, s.NextOffset, next)
+		}
 		s.Release()
 	}
 	if _, err := x.log.Span(12, 40, 1); !errors.Is(err, journal.ErrDamaged) {

@@ -171,6 +171,7 @@ type Span struct {
 	Offset      int64 // in the file
 	Bytes       int64
 	First, Last uint64 // ops
+	NextOffset  uint64 // message offset after Last; 0 where a hole follows, whose beginning nobody vouches for
 }
 
 // Span returns whole frames from op from up to op to, at most maxBytes of them but at least one, all
@@ -188,7 +189,11 @@ func (l *Log) Span(from, to uint64, maxBytes int64) (Span, error) {
 	n := sort.Search(int(last-from)+1, func(n int) bool { return s.entryEnd(i+n)-p.at > maxBytes })
 	n = max(n, 1)
 	s.lent = true
-	return Span{log: l, seg: s, file: p.file, Offset: p.at, Bytes: s.entryEnd(i+n-1) - p.at, First: from, Last: from + uint64(n) - 1}, nil
+	span := Span{log: l, seg: s, file: p.file, Offset: p.at, Bytes: s.entryEnd(i+n-1) - p.at, First: from, Last: from + uint64(n) - 1}
+	if span.Last == s.last || l.nextHole(from) != span.Last+1 {
+		span.NextOffset = s.nextBase(i + n - 1)
+	}
+	return span, nil
 }
 
 // File returns the file that holds the span; OSFile makes an *os.File of it where it is one.

@@ -217,11 +217,14 @@ func TestReadChecksWhatItPasses(t *testing.T) {
 		"cut in a header":    {edit: func(b []byte) []byte { return b[:min(len(b), 60)] }, want: wire.ErrFormat.Error()},
 		"a frame missing":    {edit: withoutSecond, want: "comes after op"},
 		"a frame twice":      {edit: firstTwice, want: "comes after op"},
+		"the last missing":   {edit: withoutLast, want: "its frames end before"},
+		"silent":             {edit: func(b []byte) []byte { return b }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startStub(t)
 			fill(t, s, 60)
 			edited := false
+			s.nodes[1].silent.Store(name == "silent")
 			s.nodes[1].editReads(func(b []byte) []byte {
 				if edited || len(b) == 0 {
 					return b
@@ -255,6 +258,14 @@ func frameSize(b []byte) int {
 func withoutSecond(b []byte) []byte {
 	first := frameSize(b)
 	return append(b[:first], b[first+frameSize(b[first:]):]...)
+}
+
+func withoutLast(b []byte) []byte {
+	at := 0
+	for rest := b; len(rest) > frameSize(rest); rest = rest[frameSize(rest):] {
+		at += frameSize(rest)
+	}
+	return b[:at]
 }
 
 func firstTwice(b []byte) []byte {
@@ -343,6 +354,8 @@ func TestReadOfTooMuch(t *testing.T) {
 	fill(t, s, 10)
 	s.nodes[0].answerInPlace(func(ctx *fasthttp.RequestCtx) bool {
 		ctx.Response.SkipBody = true
+		ctx.Response.Header.Set(headerCommitOffset, "20")
+		ctx.Response.Header.Set(headerEarliestOffset, "0")
 		ctx.Response.Header.SetContentLength(1 << 40)
 		return true
 	})

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"slices"
 	"strconv"
 	"time"
 
@@ -63,7 +61,6 @@ type request struct {
 	method, path, lines string
 	body                []byte
 	answerBytesMax      int
-	into                []byte // memory for the body of the answer, for one that is large; nil: the response's own
 }
 
 // do makes one exchange. The response is valid until the next one. ctx may be nil; when it is done,
@@ -73,16 +70,14 @@ func (l *link) do(ctx context.Context, r request, deadline time.Time) (*fasthttp
 		return nil, f
 	}
 	if ctx != nil {
-		conn := l.conn
-		defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+		defer l.breakOffWith(ctx)()
 	}
 	if f := l.send(r); f != nil {
-		l.close()
 		return nil, f
 	}
-	if err := l.receive(r); err != nil {
-		l.close()
-		return nil, &failure{cause: causeOf(err), sent: true, err: fmt.Errorf("%s: waiting for the answer: %w", l.address, err)}
+	l.response.Reset()
+	if err := l.response.ReadLimitBody(l.in, r.answerBytesMax); err != nil {
+		return nil, l.unanswered(err)
 	}
 	if l.response.ConnectionClose() {
 		l.close()
@@ -90,28 +85,16 @@ func (l *link) do(ctx context.Context, r request, deadline time.Time) (*fasthttp
 	return &l.response, nil
 }
 
-// receive reads the answer. fasthttp would take new memory for each large body.
-func (l *link) receive(r request) error {
-	l.response.Reset()
-	if r.into == nil {
-		return l.response.ReadLimitBody(l.in, r.answerBytesMax)
-	}
-	if err := l.response.Header.Read(l.in); err != nil {
-		return err
-	}
-	n := l.response.Header.ContentLength()
-	if n < 0 {
-		return errors.New("the answer does not tell its length")
-	}
-	if n > r.answerBytesMax {
-		return fmt.Errorf("the answer is to have %d bytes, and may have %d", n, r.answerBytesMax)
-	}
-	body := slices.Grow(r.into[:0], n)[:n]
-	if _, err := io.ReadFull(l.in, body); err != nil {
-		return err
-	}
-	l.response.SetBodyRaw(body)
-	return nil
+// breakOffWith breaks off what goes over the connection once the context is done, or until it is told to stop.
+func (l *link) breakOffWith(ctx context.Context) (stop func() bool) {
+	conn := l.conn
+	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+}
+
+// unanswered ends a connection whose answer did not arrive.
+func (l *link) unanswered(err error) *failure {
+	l.close()
+	return &failure{cause: causeOf(err), sent: true, err: fmt.Errorf("%s: waiting for the answer: %w", l.address, err)}
 }
 
 // connect makes sure of a connection that the other side has not closed. Asking before sending keeps
@@ -166,6 +149,7 @@ func (l *link) send(r request) *failure {
 	l.parts = [2][]byte{l.head, r.body}
 	total := int64(len(l.head) + len(r.body))
 	if n, err := l.conn.Writev(l.parts[:]); err != nil || n < total {
+		l.close()
 		return &failure{cause: causeOf(err), sent: n >= total, err: fmt.Errorf("%s: after %d of %d bytes of the request: %w", l.address, n, total, err)}
 	}
 	return nil

@@ -110,6 +110,7 @@ type stubNode struct {
 
 	requests atomic.Int64
 	frozen   atomic.Bool
+	silent   atomic.Bool // about where an answer ends
 	thaw     chan struct{}
 
 	mu       sync.Mutex
@@ -212,8 +213,12 @@ func (n *stubNode) handle(ctx *fasthttp.RequestCtx) {
 	case strings.HasSuffix(path, "/frames"):
 		offset, _ := strconv.ParseUint(string(ctx.QueryArgs().Peek("offset")), 10, 64)
 		body := n.log.read(offset, ctx.QueryArgs().GetUintOrZero("max_bytes"))
+		whole := answer{body: body}
 		if readEdit != nil {
 			body = readEdit(body)
+		}
+		if next, ok := whole.end(); ok && len(body) > 0 && !n.silent.Load() {
+			ctx.Response.Header.Set(headerNextOffset, strconv.FormatUint(next, 10))
 		}
 		ctx.SetBody(body)
 	case !n.isPrimary(ctx):

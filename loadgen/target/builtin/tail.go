@@ -13,6 +13,8 @@ import (
 
 // tail follows one replica by long polls.
 type tail struct {
+	target *Target
+	link   *link
 	reader
 }
 
@@ -24,7 +26,7 @@ func (t *Target) OpenTail(replica string) (loadgen.Tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tail{reader{target: t, link: t.newLink(node.Client)}}, nil
+	return &tail{target: t, link: t.newLink(node.Client)}, nil
 }
 
 // Close implements loadgen.Tail.
