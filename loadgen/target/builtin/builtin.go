@@ -40,13 +40,13 @@ type Options struct {
 	Token      string // bearer token; "" sends none
 	Durability string // persisted or replicated, for the guarantee in words
 
-	ReadBytes   int           // most bytes of one read; 4 MiB, of a consumer at most 1 MiB
+	ReadBytes   int           // most bytes of one read; 2 MiB, of a consumer at most 1 MiB
 	ReadTimeout time.Duration // of one read, and of waiting for a replica that says "not now"; 10 s
 }
 
 func (o Options) withDefaults() Options {
 	if o.ReadBytes == 0 {
-		o.ReadBytes = 4 << 20 // less leaves a gap after each answer that shows, more leaves the caches
+		o.ReadBytes = 2 << 20 // more leaves the caches
 	}
 	if o.ReadTimeout == 0 {
 		o.ReadTimeout = 10 * time.Second

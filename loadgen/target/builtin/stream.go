@@ -26,6 +26,9 @@ const (
 
 	// readPause lies between a "not now" and the next question.
 	readPause = 100 * time.Millisecond
+
+	// streamAnswers is how many answers of a stream have memory. With two, who checks and who receives wait for each other.
+	streamAnswers = 4
 )
 
 // answer is what a replica says about the frames from an offset on.
@@ -45,13 +48,13 @@ type stream struct {
 	link   *link
 	asked  bool // the request for the next answer has left
 
-	answers chan answer // the body of one is valid until the next is taken
-	memory  [2][]byte   // of the answer that is checked, and of the one that arrives meanwhile
+	answers chan answer           // the body of one is valid until the next is taken
+	memory  [streamAnswers][]byte // one is checked, one arrives, and the others wait in between
 }
 
 // openStream begins to read. The stream ends with the log, with an error, or with the context.
 func (t *Target) openStream(ctx context.Context, address string) *stream {
-	s := &stream{target: t, link: t.newLink(address), answers: make(chan answer)}
+	s := &stream{target: t, link: t.newLink(address), answers: make(chan answer, streamAnswers-2)}
 	go s.run(ctx)
 	return s
 }
