@@ -25,7 +25,7 @@ func measureLoopback(ctx context.Context, o Options, l *results.Limits) error {
 	l.Loopback.RoundTripNs, l.Loopback.Bytes = trips.Quantiles(), o.LoopbackBytes
 	block := newContent(blockBytes / 4)
 	var err error
-	l.Loopback.BytesPerS, err = stream(ctx, o.LoopbackBytes, func(conn net.Conn) error {
+	l.Loopback.BytesPerS, err = fastest(ctx, o.LoopbackBytes, func(conn net.Conn) error {
 		for sent := int64(0); sent < o.LoopbackBytes; sent += int64(len(block.block)) {
 			if _, err := conn.Write(block.block); err != nil {
 				return err
@@ -38,6 +38,22 @@ func measureLoopback(ctx context.Context, o Options, l *results.Limits) error {
 	}
 	l.Loopback.SendfileBytesPerS, err = sendfile(ctx, o.Dir, o.LoopbackBytes)
 	return err
+}
+
+// streams is how many are measured for the fastest of them. Sender and receiver are on two cores one time and take turns on
+// one the next: the rates of streams in a row differ by half, and a limit is what the machine can do.
+const streams = 3
+
+// fastest returns the highest bytes a second of some streams.
+func fastest(ctx context.Context, bytes int64, send func(net.Conn) error) (perS float64, err error) {
+	for range streams {
+		one, err := stream(ctx, bytes, send)
+		if err != nil {
+			return 0, err
+		}
+		perS = max(perS, one)
+	}
+	return perS, nil
 }
 
 // stream lets send fill a connection and returns the bytes a second at which the other end took all of them.
@@ -85,7 +101,7 @@ func sendfile(ctx context.Context, dir string, bytes int64) (perS float64, err e
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return stream(ctx, bytes, func(conn net.Conn) error { return sendFile(conn, f, bytes) })
+	return fastest(ctx, bytes, func(conn net.Conn) error { return sendFile(conn, f, bytes) })
 }
 
 func sendFile(conn net.Conn, f *os.File, bytes int64) error {
