@@ -80,7 +80,6 @@ func usage(format string, args ...any) error {
 }
 
 func main() {
-	asProgram = true
 	ctx, stop := withSignals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

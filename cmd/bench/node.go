@@ -52,7 +52,6 @@ func (c *nodeCommand) Run(env *environment) error {
 	if c.Data == "" { // an unset variable of a script, most likely
 		return usage("--data is empty; name the node's data directory, or . for the present one")
 	}
-	wakeLate()
 	c.Data = kong.ExpandPath(c.Data)
 	config, err := server.LoadConfig(c.Cluster)
 	if err != nil {
@@ -104,12 +103,13 @@ func (c *nodeCommand) Run(env *environment) error {
 }
 
 // withoutSecrets is an environment without the secrets of whoever starts a run. They are for the harness, such as the token of its live page:
-// the nodes of a run have a secret of their own, take no token, and would ask one of a load generator that does not know it.
+// the nodes of a run have a secret of their own, take no token, and would ask one of a load generator that does not know it. Nor is it for the
+// user's environment to say with which timer slack the nodes of a run go.
 func withoutSecrets(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(setting string) bool {
 		name, _, _ := strings.Cut(setting, "=")
 		name = strings.TrimSuffix(name, "_FILE")
-		return name == envSecret || name == envToken
+		return name == envSecret || name == envToken || name == envTimerSlack
 	})
 }
 

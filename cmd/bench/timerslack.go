@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -17,20 +16,23 @@ const nodeTimerSlack = time.Millisecond
 // envTimerSlack tells the second start that it is the second.
 const envTimerSlack = "REJOIN_TIMER_SLACK"
 
-// asProgram is set by main: this process is the program's own and may begin anew, which a test's may not.
-var asProgram bool
+// A node wakes late. It runs on the main thread and before anything else, as only init does: execve makes the calling thread the main one, and what
+// was the main thread's alone, such as the signal that it gets when its parent dies, would be lost with it; so would a signal that a handler had taken.
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == "node" {
+		wakeLate()
+	}
+}
 
 // wakeLate starts the program once more in the same process, with a slack that all its threads inherit. The monitor's thread is there before main is,
 // and a thread sets its own slack only; execve keeps it. Where it cannot be done the node is as good, and dearer.
 func wakeLate() {
-	if os.Getenv(envTimerSlack) != "" {
+	if _, again := os.LookupEnv(envTimerSlack); again {
 		os.Unsetenv(envTimerSlack)
 		return
 	}
-	runtime.LockOSThread() // the slack is this thread's until there is another program
-	defer runtime.UnlockOSThread()
 	path, err := os.Executable()
-	if !asProgram || err != nil || unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(nodeTimerSlack), 0, 0, 0) != nil {
+	if err != nil || unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(nodeTimerSlack), 0, 0, 0) != nil {
 		return
 	}
 	_ = syscall.Exec(path, os.Args, append(os.Environ(), envTimerSlack+"=1"))
