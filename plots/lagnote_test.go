@@ -13,7 +13,7 @@ func TestLagFigureSaysWhatIsNone(t *testing.T) {
 	calm := f.lagSheet(newInk())
 	f.Kills = []KillMark{{Node: "n0", AtNs: 5e9}}
 	killed := f.lagSheet(newInk())
-	if calm.note != f.lagNote() || killed.note != f.lagNote() || !strings.Contains(calm.note, "up to 7 ops") {
+	if calm.note != f.lagNote() || killed.note != f.lagNote() || !strings.Contains(calm.note, "and one op, 7 together") {
 		t.Errorf("notes %q and %q", calm.note, killed.note)
 	}
 	bare := newSheet(newInk(), "", "")

@@ -18,11 +18,11 @@ const outageNote = "Bars above: node away. The outage phase of the tables is fro
 
 // lagNote says how much of a lag is none.
 func (f *Figures) lagNote() string {
-	const polled = "Nodes are polled each 20 ms, each by itself: "
+	const polled = "Nodes are polled each 20 ms, each by itself: what is committed in that time, and one op, "
 	if f.LagFloorOps == 0 {
-		return polled + "what is committed between two polls, a few ops, is no lag."
+		return polled + "is no lag."
 	}
-	return fmt.Sprintf("%sup to %d ops are committed between two polls. So much is no lag, and drawn as 0.", polled, f.LagFloorOps)
+	return fmt.Sprintf("%s%d together, is no lag, and drawn as 0.", polled, f.LagFloorOps)
 }
 
 // lagOps is a lag as it is drawn.

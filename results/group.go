@@ -32,7 +32,7 @@ func CreateGroup(root, kind, scenario string, now time.Time) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create folder of a %s: %w", kind, err)
 	}
-	held, err := holdDir(dir)
+	held, err := holdDirSoon(dir)
 	if err != nil {
 		return nil, fmt.Errorf("create folder of a %s: %w", kind, err)
 	}
@@ -41,7 +41,7 @@ func CreateGroup(root, kind, scenario string, now time.Time) (*Group, error) {
 
 // HoldGroup takes hold of a folder that CreateGroup made, to go on with it. ErrHeld: another process has it.
 func HoldGroup(dir string) (*Group, error) {
-	held, err := holdDir(dir)
+	held, err := holdDirSoon(dir)
 	if err != nil {
 		return nil, fmt.Errorf("go on with %s: %w", dir, err)
 	}
@@ -51,14 +51,26 @@ func HoldGroup(dir string) (*Group, error) {
 // Close lets go of the folder; what is in it stays.
 func (g *Group) Close() error { return g.held.Close() }
 
-// holdDir locks a directory; the kernel lets go of it when the process ends, however it ends. ErrHeld: another one has it. A file system
+// lookMax is how long GroupHeld may have a directory that it looks at.
+const lookMax = 100 * time.Millisecond
+
+// holdDirSoon waits for who only looks.
+func holdDirSoon(dir string) (f *os.File, err error) {
+	for limit := time.Now().Add(lookMax); ; time.Sleep(time.Millisecond) {
+		if f, err = lockDir(dir, syscall.LOCK_EX); !errors.Is(err, ErrHeld) || time.Now().After(limit) {
+			return f, err
+		}
+	}
+}
+
+// lockDir locks a directory; the kernel lets go of it when the process ends, however it ends. ErrHeld: another one has it. A file system
 // without locks lets everybody have it.
-func holdDir(dir string) (*os.File, error) {
+func lockDir(dir string, how int) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		f.Close()
 		return nil, ErrHeld
 	}
@@ -114,10 +126,14 @@ func ListGroups(root string) ([]GroupEntry, error) {
 	return entries, nil
 }
 
-// OpenGroup finds a group by the path of its folder or by its name under root.
+// OpenGroup finds a group by a path of its folder or by its name under root.
 func OpenGroup(root, ref string) (dir string, ok bool) {
 	groups, err := Groups(root)
-	i := slices.IndexFunc(groups, func(dir string) bool { return filepath.Clean(ref) == filepath.Clean(dir) || ref == filepath.Base(dir) })
+	meant, _ := os.Stat(ref) // nothing where it is a name
+	i := slices.IndexFunc(groups, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return filepath.Clean(ref) == filepath.Base(dir) || err == nil && meant != nil && os.SameFile(info, meant)
+	})
 	if err != nil || i < 0 {
 		return "", false
 	}
@@ -132,9 +148,9 @@ func isGroup(name string) bool {
 	})
 }
 
-// GroupHeld says whether the process that made a group still fills it.
+// GroupHeld says whether the process that made a group still fills it. Two who look do not see one another.
 func GroupHeld(dir string) bool {
-	f, err := holdDir(dir)
+	f, err := lockDir(dir, syscall.LOCK_SH)
 	if err == nil {
 		f.Close()
 	}
@@ -146,7 +162,7 @@ func RemoveGroup(dir string) error {
 	if !isGroup(filepath.Base(dir)) {
 		return fmt.Errorf("remove group of runs: %s is none", dir)
 	}
-	held, err := holdDir(dir)
+	held, err := holdDirSoon(dir)
 	if err != nil {
 		return fmt.Errorf("remove group of runs: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -73,4 +74,52 @@ func TestCreateGroup(t *testing.T) {
 	if groups, _ := Groups(root); len(groups) != 1 {
 		t.Errorf("after removal: %v", groups)
 	}
+}
+
+// TestWhoLooksHoldsNobodyUp: groups are made beside lists of them, and two lists do not take each other for the maker.
+func TestWhoLooksHoldsNobodyUp(t *testing.T) {
+	root := t.TempDir()
+	idle, err := CreateGroup(root, "ab", "idle", testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := idle.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var lookers sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		lookers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				groups, err := ListGroups(root)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, g := range groups {
+					if g.Held && g.Dir == idle.Dir {
+						t.Error("a group that nobody fills is held")
+						return
+					}
+				}
+			}
+		})
+	}
+	for range 100 {
+		made, err := CreateGroup(root, "repeat", "busy", testNow)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := errors.Join(made.Close(), os.Remove(made.Dir)); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	lookers.Wait()
 }

@@ -280,8 +280,12 @@ func TestGroupsAreListedAndCleanedByName(t *testing.T) {
 	if code, out := bench(t, "--results", root, "clean", "--data", names[1]); code != 0 || out != "no data   of "+names[1]+" was there\n" {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	for i, ref := range []string{names[0], filepath.Join(root, names[1])} {
-		if code, out := bench(t, "--results", root, "clean", ref); code != 0 || out != "removed   "+names[i]+"\n" {
+	link := filepath.Join(t.TempDir(), "other-way")
+	if err := os.Symlink(root, link); err != nil {
+		t.Fatal(err)
+	}
+	for i, refs := range [][]string{{names[0] + "/", names[0]}, {filepath.Join(link, names[1])}} {
+		if code, out := bench(t, append([]string{"--results", root, "clean"}, refs...)...); code != 0 || out != "removed   "+names[i]+"\n" {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
 	}

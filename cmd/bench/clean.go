@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"rejoin/results"
 )
@@ -123,14 +124,18 @@ func (c *cleanCommand) chosen(env *environment) (folders []results.Folder, group
 	}
 	for _, name := range c.Runs {
 		if dir, ok := results.OpenGroup(env.results, name); ok {
-			groups = append(groups, dir)
+			if !slices.Contains(groups, dir) { // named twice
+				groups = append(groups, dir)
+			}
 			continue
 		}
 		folder, err := results.Open(env.results, name)
 		if err != nil {
 			return nil, nil, err
 		}
-		folders = append(folders, folder)
+		if !slices.ContainsFunc(folders, func(f results.Folder) bool { return f.Name() == folder.Name() }) {
+			folders = append(folders, folder)
+		}
 	}
 	return folders, groups, nil
 }

@@ -173,7 +173,7 @@ func (s *nodeSystem) rounds(verifier *loadgen.Verifier) ([]verifyRound, error) {
 
 func (s *nodeSystem) nodeEvents() ([]results.Event, []string) { return s.product.nodeEvents(s) }
 
-// aloneRounds reads each node while all others are stopped, so that none can answer by way of another. None of them is at something else by then.
+// aloneRounds reads each node while all others are stopped, so that none can answer by way of another. None of them is at something else by then, or 10 s have passed.
 func (s *nodeSystem) aloneRounds(source loadgen.Source) []verifyRound {
 	var rounds []verifyRound
 	for i := range s.nodes {

@@ -28,7 +28,7 @@ var judgementMeanings = []struct {
 	judgement results.Judgement
 	text      string
 }{
-	{results.JudgedInvalid, "invalid (beyond its budget, and the verdict says so)"},
+	{results.JudgedInvalid, "invalid (beyond its budget, and among the reasons of the verdict)"},
 	{results.JudgedDoubtful, "doubtful (beyond its budget: a warning, the verdict stands)"},
 	{results.NotJudged, "not judged (no data, or the scenario asks for more than the machine can)"},
 }

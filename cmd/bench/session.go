@@ -313,7 +313,7 @@ func (r *session) quiet(ctx context.Context) error {
 // not waited for.
 func (r *session) notAlike(sinceMonoNs int64) string {
 	if !r.system.askedSince(sinceMonoNs) {
-		return "not every node had been asked since" // what was told before may leave out the last commits on all of them
+		return "not every node had been asked since the load stopped" // what was told before may leave out the last commits on all of them
 	}
 	if behind := r.system.catchingUp(); len(behind) > 0 {
 		return fmt.Sprintf("%v had not caught up", behind)

@@ -197,8 +197,8 @@ func lagFloorText(f *plots.Figures) string {
 	if f.LagFloorOps == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; nodes are not polled at one moment but each %s by itself, and up to %s are committed meanwhile: so much is no lag, and drawn as 0",
-		axis.DurationText(float64(pollInterval)), counted(f.LagFloorOps, "op"))
+	return fmt.Sprintf("; nodes are not polled at one moment but each %s by itself: what is committed in that time, and one op, %d together, is no lag, and drawn as 0",
+		axis.DurationText(float64(pollInterval)), f.LagFloorOps)
 }
 
 // pollInterval is that of the harness.

@@ -29,7 +29,7 @@ func TestDisagreementsInWords(t *testing.T) {
 // TestLagSaysWhatIsNone: how much is committed between two polls, where that is known.
 func TestLagSaysWhatIsNone(t *testing.T) {
 	f := plots.Figures{EndNs: 10e9, LagFloorOps: 7}
-	if got := lagPanel(&f).Note; !strings.HasSuffix(got, "each 20 ms by itself, and up to 7 ops are committed meanwhile: so much is no lag, and drawn as 0") {
+	if got := lagPanel(&f).Note; !strings.HasSuffix(got, "each 20 ms by itself: what is committed in that time, and one op, 7 together, is no lag, and drawn as 0") {
 		t.Errorf("the note is %q", got)
 	}
 	f.LagFloorOps = 0
