@@ -15,7 +15,7 @@ const peerQueueFrames = 512
 //
 // A group more than the first gets half of that, yet not less than poolBuffersMin asks for it, and all of them what a pool
 // can have at most: not all are busy at once. Yet the rings of all are filled over time, and after an outage all may pull. So whatever the number, rings and
-// what is kept beyond heads have half of the pool (ringFrames), and pulls leave a quarter to others (sparedBuffers) and
+// what is kept beyond heads have half of the pool (ringFrames), but for what the disk has yet to write, and pulls leave a quarter to others (sparedBuffers) and
 // wait: what they hold goes to the disk.
 func (n *node) poolBuffers() int {
 	l := &n.config.Limits
@@ -30,14 +30,14 @@ func (n *node) poolBuffers() int {
 	return min(max(sum, n.config.poolBuffersMin()), poolBuffersLimit)
 }
 
-// ringFrames is how many frames a group's ring keeps in memory at most: its share of half the pool, without a pipeline
+// ringFrames is how many frames a group's ring keeps in memory at most of what the disk has: its share of half the pool, without a pipeline
 // that may be kept beyond the head; in a pool that is too small for that, half of its share.
 func (n *node) ringFrames() int {
 	share := n.poolBuffers() / 2 / n.config.Partitions()
 	return max(1, min(n.config.Limits.RingOps, max(share-n.config.Limits.PipelineOps, share/2)))
 }
 
-// ringBytes is how many bytes of frames a group's ring keeps at most: its share of what all of a node keep, yet a frame of any size. Until
+// ringBytes is how many bytes of frames a group's ring keeps at most of what the disk has: its share of what all of a node keep, yet a frame of any size. Until
 // a ring is full each frame takes memory that was never used, and the first touch of a page costs more than what is copied into it.
 func (n *node) ringBytes() int {
 	return max(wire.FrameBytesMax, int(n.config.Limits.RingBytes/int64(n.config.Partitions())))

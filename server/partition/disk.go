@@ -65,7 +65,7 @@ func (d *Disk) Perform(jobs []Job, post func(vsr.Input)) (done int, err error) {
 		}
 		done += n
 		if errors.Is(err, journal.ErrDiskFull) {
-			if trimmed, e := d.retainMore(&jobs[done], post); trimmed || e != nil {
+			if trimmed, e := d.retainMore(jobs[done:], post); trimmed || e != nil {
 				err = e
 			} else if d.giveUpStaging(jobs[done:]) {
 				err = removeTree(d.options.Journal.FS, d.stagingDir())

@@ -242,3 +242,32 @@ func TestFillWaitsForRoom(t *testing.T) {
 	}
 	f.close()
 }
+
+// TestCutWithoutRoom: a cut that a full disk keeps from making a lost file anew has failed for good. It says so, and asks for no other try.
+func TestCutWithoutRoom(t *testing.T) {
+	f := newFullRig(t, 0)
+	var ids []vsr.ID
+	for range 12 { // more segments than a log keeps open
+		jobs := []Job{f.job(JobAppend), f.job(JobAppend)}
+		for _, j := range jobs {
+			ids = append(ids, j.Frame.Header.ID())
+		}
+		if left, err := f.perform(jobs); err != nil || len(left) > 0 {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.disk.Log().SyncMark(), f.disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f.open()
+	const first = "topics/t/0/00000000000000000001.seg"
+	if f.fs.IsOpen(first) {
+		t.Fatal("the first file is open: it would not be missed")
+	}
+	f.fs.Delete(first)
+	f.fs.CapacityBytes = f.used()
+	done, err := f.disk.Perform([]Job{{Kind: JobCut, ID: ids[0]}}, func(in vsr.Input) { t.Errorf("it told of %d", in.Kind) })
+	if err == nil || errors.Is(err, journal.ErrDiskFull) {
+		t.Errorf("%d jobs are done, error %v", done, err)
+	}
+}

@@ -75,7 +75,9 @@ func (p *Partition) Handle(in *vsr.Input, frame *wire.Buffer) {
 	if in.Kind == vsr.InForget {
 		p.dropPending(in.Token)
 	}
-	if (in.Kind == vsr.InWritten || in.Kind == vsr.InDurable) && p.readable.cuts == 0 { // else it may be about to be cut
+	switch {
+	case (in.Kind == vsr.InWritten || in.Kind == vsr.InDurable) && p.readable.cuts == 0, // else it may be about to be cut
+		in.Kind == vsr.InCutDone && p.readable.cuts == 1: // with it all that was written before, and not told of
 		p.ring.wrote(in.ID)
 	}
 	effects := p.replica.Step(in)

@@ -45,7 +45,9 @@ type Job struct {
 
 func cut(log *journal.Log, j *Job, post func(vsr.Input)) error {
 	end := min(j.ID.Op, log.Written().Op)
-	if err := log.CutKeeping(j.ID.Op, j.Top); err != nil {
+	if err := log.CutKeeping(j.ID.Op, j.Top); errors.Is(err, journal.ErrDiskFull) { // the log has failed over it: no other try, the next start goes on
+		return fmt.Errorf("cut to op %d: %v", j.ID.Op, err)
+	} else if err != nil {
 		return fmt.Errorf("cut to op %d: %w", j.ID.Op, err)
 	}
 	if held := log.Written().Op; held < end { // a start can go on from there, a replica that runs has committed more

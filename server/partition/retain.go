@@ -12,8 +12,8 @@ import (
 
 // retention is what the last checkpoint left, for when a full disk asks again.
 type retention struct {
-	keep  journal.Keep
-	lease *atomic.Uint64 // of a transfer to a peer; nil: no checkpoint was made since the start
+	keep  journal.Keep   // no Bytes: no checkpoint was made since the start
+	lease *atomic.Uint64 // of a transfer to a peer; may be nil
 }
 
 // Boot tells what the state machine starts from, and trims before that what the log holds beyond its retention, by
@@ -82,10 +82,10 @@ func (d *Disk) retain(log *journal.Log, post func(vsr.Input)) (trimmed bool, err
 	return log.Start() > start, err
 }
 
-// retainMore trims once more for a job that found no room: since the last checkpoint, and without room there is no
-// next one, a transfer that held ops back may have ended.
-func (d *Disk) retainMore(j *Job, post func(vsr.Input)) (trimmed bool, err error) {
-	if d.retained.lease == nil || j.Kind == JobInstall { // the log is about to be another one
+// retainMore trims once more for jobs the first of which found no room: since the last checkpoint, and without room
+// there is no next one, a transfer that held ops back may have ended.
+func (d *Disk) retainMore(jobs []Job, post func(vsr.Input)) (trimmed bool, err error) {
+	if d.retained.keep.Bytes == 0 || len(jobs) == 0 || jobs[0].Kind == JobInstall { // the log is about to be another one
 		return false, nil
 	}
 	return d.retain(d.Log(), post)

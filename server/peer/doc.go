@@ -30,7 +30,7 @@
 //	prober        r's address    -> "refused"                -> keeper of r    (r's number is smaller)
 //	keeper        links, deaths  -> Hello, LinkUp, LinkDown  -> Handler; the only one that knows who is present
 //	reader        protocol link  -> Message                  -> Handler
-//	writer        outbox         -> one writev a round       -> protocol link  (beats and acknowledgements are their sender's, while the writer sleeps)
+//	writer        outbox         -> one writev a round       -> protocol link  (what its sender has not written: nobody else was at it, and the socket took it)
 //	bulk reader   bulk link      -> Message, Frame, ChunkEnd -> Handler
 //	bulk writer   jobs           -> load, writev or sendfile -> bulk link, done
 //

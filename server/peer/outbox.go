@@ -8,7 +8,7 @@ import (
 	"rejoin/server/wire"
 )
 
-// outbox is what waits for the writer of a protocol link: beats, which have a slot each that the
+// outbox is what waits for whoever writes next to a protocol link: beats, which have a slot each that the
 // newest one takes, control messages, already drawn, and frames.
 type outbox struct {
 	counters *counters
@@ -113,7 +113,7 @@ func (o *outbox) close() {
 	o.dirty, o.control, o.messages = nil, nil, 0
 }
 
-// round is what goes into one write. Its memory is used again for the next one.
+// round is what is written at once, with as many calls as the socket asks for. Its memory is used again for the next one.
 type round struct {
 	beats    []byte
 	control  []byte
@@ -128,7 +128,15 @@ type round struct {
 func (o *outbox) take(r *round) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.takeMessages(r)
+	r.beats, r.items = r.beats[:0], r.items[:0]
+	r.messages = o.messages + uint64(len(o.dirty))
+	for _, at := range o.dirty {
+		r.beats = append(r.beats, o.beats[at].envelope[:]...)
+		o.beats[at].set = false
+	}
+	o.dirty = o.dirty[:0]
+	r.control, o.control, o.messages = o.control, r.control[:0], 0
+	r.bytes = len(r.beats) + len(r.control)
 	for frames := 0; o.dataCount > 0 && frames < writeBytesMax; o.dataCount-- {
 		item := &o.data[o.dataFirst]
 		bytes := len(item.frame.Frame())
@@ -151,19 +159,6 @@ func (o *outbox) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.dataCount == 0 && o.messages == 0 && len(o.dirty) == 0
-}
-
-// takeMessages moves all beats and all control. Callers hold mu.
-func (o *outbox) takeMessages(r *round) {
-	r.beats, r.items, r.bytes = r.beats[:0], r.items[:0], 0
-	r.messages = o.messages + uint64(len(o.dirty))
-	for _, at := range o.dirty {
-		r.beats = append(r.beats, o.beats[at].envelope[:]...)
-		o.beats[at].set = false
-	}
-	o.dirty = o.dirty[:0]
-	r.control, o.control, o.messages = o.control, r.control[:0], 0
-	r.bytes = len(r.beats) + len(r.control)
 }
 
 // draw lists the pieces of the round, in the order of the lanes. Frames are listed, not copied.

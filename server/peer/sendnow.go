@@ -13,7 +13,7 @@ const piecesMax = 64
 // sender is what is being written to a protocol link, by its writer or by who has something to send.
 type sender struct {
 	raw   syscall.RawConn       // nil where the connection is no socket
-	write func(fd uintptr) bool // made once, so that sending allocates nothing
+	write func(fd uintptr) bool // made once: one for each write would be allocated
 
 	round round
 	left  net.Buffers // of the round, what the socket has not taken
@@ -30,7 +30,7 @@ func (s *sender) open(conn net.Conn) {
 	}
 	s.raw = raw
 	s.write = func(fd uintptr) bool {
-		n, _ := unix.Writev(int(fd), s.left[:min(len(s.left), piecesMax)])
+		n, _ := unix.Writev(int(fd), s.left[:min(len(s.left), piecesMax)]) // it allocates for more than eight pieces, four frames
 		s.took(n)
 		return true // whatever the socket has taken
 	}
@@ -39,13 +39,13 @@ func (s *sender) open(conn net.Conn) {
 // took drops the first bytes of what is left.
 func (s *sender) took(bytes int) {
 	for bytes > 0 {
-		if n := len(s.left[0]); bytes < n {
+		n := len(s.left[0])
+		if bytes < n {
 			s.left[0] = s.left[0][bytes:]
 			return
-		} else {
-			bytes -= n
-			s.left = s.left[1:]
 		}
+		bytes -= n
+		s.left = s.left[1:]
 	}
 }
 

@@ -63,8 +63,8 @@ func isSignalled(c chan struct{}) bool {
 	}
 }
 
-// TestSenderWritesWhatIsSmall: no writer runs here, and none is woken.
-func TestSenderWritesWhatIsSmall(t *testing.T) {
+// TestSenderWritesMessages: no writer runs here, and none is woken.
+func TestSenderWritesMessages(t *testing.T) {
 	l, other := bareLink(t)
 	in := bufio.NewReader(other)
 	for round := range uint64(100) {
