@@ -56,7 +56,7 @@ const (
 type Limits struct {
 	SegmentBytes         int64         `yaml:"segment_bytes,omitempty"`
 	SegmentsReady        int           `yaml:"segments_ready,omitempty"`  // made ahead of use while the log is at rest, for bursts; of each partition
-	FlushesAtOnce        int           `yaml:"flushes_at_once,omitempty"` // partitions of a node that write and sync at a time, the others gather if they can; 0: half as many as processors
+	FlushesAtOnce        int           `yaml:"flushes_at_once,omitempty"` // partitions of a node that write and sync at a time, the others gather if they can; 0: twice as many as processors
 	RingOps              int           `yaml:"ring_ops,omitempty"`        // recent ops in memory; a gap beyond is closed by a transfer
 	RingBytes            int64         `yaml:"ring_bytes,omitempty"`      // of those, of all partitions of a node together, and a frame of any size for each
 	PipelineOps          int           `yaml:"pipeline_ops,omitempty"`    // uncommitted ops at most; fixed when the data directory is formatted

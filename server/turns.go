@@ -33,12 +33,13 @@ const (
 	turnTellEvery = 10 * time.Second
 )
 
-// flushesAtOnce is what the limits say, or half as many as there are processors: what a sync costs beside its wait for the disk is CPU time.
+// flushesAtOnce is what the limits say, or twice as many as there are processors: with fewer the processors wait for the disk, with more each sync
+// covers too little to be worth its CPU time.
 func flushesAtOnce(l *Limits) int {
 	if l.FlushesAtOnce > 0 {
 		return l.FlushesAtOnce
 	}
-	return max(1, runtime.NumCPU()/2)
+	return 2 * runtime.NumCPU()
 }
 
 func newDiskTurns(atOnce int, patience time.Duration, log *slog.Logger) *diskTurns {
