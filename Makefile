@@ -33,7 +33,7 @@ test: build ## unit and golden tests, a short simulation, a 30 s run of a real c
 	go test -skip '^($(LONG)|$(RUNS)|$(DEEP)|TestFreshProcesses)$$' ./...
 	$(BENCH) --results bin/test-results run cmd/bench/testdata/make-test.yaml
 
-check: ## gofmt, vet, the race detector on the concurrent packages, and the pages in a browser (skipped without chromium)
+check: ## gofmt, vet, race detector, long tests, and the pages in a browser (skipped without chromium)
 	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
 	go vet ./...
@@ -52,7 +52,7 @@ check: ## gofmt, vet, the race detector on the concurrent packages, and the page
 	go vet -C peers/raft ./...
 	go test -C peers/raft -race ./...
 
-vortex: ## real processes behind fault proxies, killed, stopped, cut off at random, for FOR=5m; SEED=N repeats
+vortex: ## real processes behind fault proxies, killed, stopped, cut off at random; FOR=5m, SEED=N
 	go test ./cmd/bench -run '^TestVortex$$' -count=1 -timeout 0 -v -vortex.for $(or $(FOR),5m) -vortex.seed $(or $(SEED),0)
 
 bench: build ## run scenario quick: three nodes, each killed once; about 80 s
@@ -64,7 +64,7 @@ bench-full: build ## run scenario rejoin-360, the reference schedule; about eigh
 primary-rejoin: build ## run scenario primary-rejoin: two of three alive, the primary killed and back at once
 	$(BENCH) run primary-rejoin
 
-peers: ## build or fetch the logs of others, into bin/peers: for targets nats-server, and Kafka's jars where Java and Maven are (docs/targets.md); for a goal hashicorp-raft (docs/limits.md)
+peers: ## build or fetch the logs of others into bin/peers: NATS, Kafka (docs/targets.md), hashicorp/raft (docs/limits.md)
 	@mkdir -p bin/peers
 	cd peers/nats && go build -o ../../bin/peers/nats-server github.com/nats-io/nats-server/v2
 	@$(MAKE) --no-print-directory peer-raft
@@ -74,14 +74,14 @@ peers: ## build or fetch the logs of others, into bin/peers: for targets nats-se
 		echo "Kafka is in bin/peers/kafka"; \
 	else echo "no Kafka: Maven does not reach its repository"; rm -rf bin/peers/kafka; fi
 
-versus: build peers ## run scenario quick against our log, NATS JetStream and Kafka in turn, REPEAT=1 each, into one table and one page; about ten minutes
+versus: build peers ## run scenario quick against our log, NATS JetStream and Kafka in turn; about ten minutes; REPEAT=1
 	$(BENCH) versus quick $(if $(TARGETS),--targets $(TARGETS)) --repeat $(or $(REPEAT),1)
 
-weight: build ## what the client libraries of other systems weigh: size, start and memory of bench with and without them, in turn
+weight: build ## size, start and memory of bench with and without the client libraries of other systems
 	$(GOBUILD) bin/bench-core -tags core ./cmd/bench
 	go test ./cmd/bench -run '^$$' -bench '^BenchmarkStart$$' -benchtime 200x -start.binaries $(CURDIR)/bin/bench,$(CURDIR)/bin/bench-core
 
-profile: build ## run SCENARIO=steady and say where its profiles and flame graphs are; MODE=mem, mutex, block, trace, flight … adds more
+profile: build ## run SCENARIO=steady and say where its profiles are; MODE=mem, mutex, block, trace, flight adds more
 	$(BENCH) run $(or $(SCENARIO),steady) $(if $(MODE),--profile $(MODE))
 
 compare: build ## compare runs: make compare A=RUN B=RUN, or A='PATTERN' B='PATTERN'
@@ -97,7 +97,7 @@ ab: build ## compare the working tree with a revision: make ab REV=main; eight i
 PGO_PAIR := run saturate --profile none
 
 .PHONY: pgo
-pgo: ## profile scenario saturate into cmd/bench/default.pgo; compare builds without and with it by PAIRS=5 pairs of runs, the fewest that can be judged; about ten minutes
+pgo: ## profile scenario saturate into cmd/bench/default.pgo, and compare builds without and with it; about ten minutes
 	@mkdir -p bin
 	rm -rf bin/pgo
 	go build -pgo=off -buildvcs=auto -o bin/bench-pgo-off ./cmd/bench
@@ -119,14 +119,14 @@ peer-raft:
 	@mkdir -p bin/peers
 	go build -C peers/raft -o ../../bin/peers/hashicorp-raft .
 
-goals: build ## measure every goal of speed against this machine, about 75 minutes, resumable; ARGS='--only burst,steady' for some
+goals: build ## measure every goal of speed on this machine; about 75 minutes, resumable; ARGS='--only burst,steady'
 	@$(MAKE) --no-print-directory peer-raft || echo "bin/peers/hashicorp-raft could not be built: an older one is measured, and without one its goal has no data"
 	$(BENCH) goals $(ARGS)
 
-scaling: build ## vary producers, batches, messages, nodes and partitions one at a time, about 14 minutes, resumable; ARGS='--only producers' for some
+scaling: build ## vary producers, batches, messages, nodes, partitions; about 14 minutes, resumable; ARGS='--only producers'
 	$(BENCH) scaling $(ARGS)
 
-sim: ## simulate kept and new seeds for FOR=2m (from FIRST=N on), or PLAY='--seed 1 --seeds 700'; judge what they met, and what of the server they ran; compare traces of SAME=200 seeds
+sim: ## simulate kept and new seeds for FOR=2m, and judge what they met; FIRST=N, PLAY='--seed 1 --seeds 700', SAME=200
 	@mkdir -p bin
 	go build -cover -coverpkg=$(SIM_COVER) -o bin/bench-sim ./cmd/bench
 	rm -rf bin/sim-coverage && mkdir bin/sim-coverage
@@ -135,7 +135,7 @@ sim: ## simulate kept and new seeds for FOR=2m (from FIRST=N on), or PLAY='--see
 	go test ./server/sim -count=1 -v -run '^TestCampaignCovers$$' -sim.coverage=$(CURDIR)/bin/sim-coverage/profile
 	go test ./server/sim -count=1 -timeout 0 -run '^TestFreshProcesses$$' -sim.same=$(or $(SAME),200)
 
-mutants: ## let the simulator find each mutant of server/sim/mutants within SEEDS=4000 seeds, and print the table of docs/simulator.md; FOR=5m plays a piece, and the next call goes on; ONLY=NAME,NAME
+mutants: ## let the simulator find each mutant within SEEDS=4000 seeds; FOR=5m plays a piece, ONLY=NAME,NAME
 	@mkdir -p bin
 	go test ./server/sim/mutants -count=1 -v -timeout 0 -run '^TestKilledBySeeds$$' -mutants.seeds=$(or $(SEEDS),4000) -mutants.only='$(ONLY)' \
 		-mutants.for=$(or $(FOR),0) -mutants.table=$(CURDIR)/bin/mutants.md

@@ -101,12 +101,13 @@ func (c *consumer) run(ctx context.Context, done <-chan struct{}) {
 			if c.outcome.FirstErr == nil {
 				c.outcome.FirstErr = err
 			}
-			rest(ctx, consumerPause)
+			Pause(ctx, consumerPause)
 		}
 	}
 }
 
-func rest(ctx context.Context, d time.Duration) {
+// Pause waits, or until the context is done.
+func Pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

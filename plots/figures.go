@@ -153,6 +153,8 @@ type RecoveryBar struct {
 	Count, Ops, Bytes int64
 	// GapNs, of a BarOutage, is the longest gap between two acknowledgements; shown if above 0.
 	GapNs float64
+	// GapLaterAtNs is when that gap began, on run time, where it is not the silence that the kill began with.
+	GapLaterAtNs float64
 }
 
 // BarKind is a row within the bars of a kill.

@@ -216,7 +216,8 @@ func TestKillBeforeTheLoad(t *testing.T) {
 	}
 }
 
-func TestOnlyAKillsOwnGapIsShown(t *testing.T) {
+// TestGapOfAKill: one that came later says so.
+func TestGapOfAKill(t *testing.T) {
 	bars := func(durationNs float64) []RecoveryBar {
 		return []RecoveryBar{{Kind: BarOutage, DurationNs: durationNs}}
 	}
@@ -229,7 +230,7 @@ func TestOnlyAKillsOwnGapIsShown(t *testing.T) {
 	if got, want := barText(r[0].bar(BarOutage)), "300 ms · longest gap 310 ms"; got != want {
 		t.Errorf("says %q, want %q", got, want)
 	}
-	if got, want := barText(r[1].bar(BarOutage)), "3 ms"; got != want {
+	if got, want := barText(r[1].bar(BarOutage)), "3 ms · longest gap 800 ms (later, at 4.0 s)"; got != want {
 		t.Errorf("says %q, want %q", got, want)
 	}
 }

@@ -46,17 +46,20 @@ func returnBars(k results.Kill, own []results.Activity) []RecoveryBar {
 	return append(bars, catchup)
 }
 
-// addGaps takes the longest gap without acknowledgements of each kill from the summary, where it is the kill's own: one that lies later has
-// another cause, and beside this kill it would mislead.
+// addGaps takes the longest gap without acknowledgements of each kill from the summary. One that is not the kill's own is told with its moment:
+// it may be the node's return, or have another cause.
 func addGaps(recoveries []Recovery, kills []results.KillSummary) {
 	for i := range recoveries {
 		r := &recoveries[i]
 		for _, k := range kills {
-			if k.Node != r.Node || math.Abs(k.AtMs*1e6-float64(r.AtNs)) >= 1e6 || !k.GapIsOwn() {
+			if k.Node != r.Node || math.Abs(k.AtMs*1e6-float64(r.AtNs)) >= 1e6 || k.GapAtMs == nil {
 				continue
 			}
 			if b := r.bar(BarOutage); b != nil {
 				b.GapNs = k.GapWithoutAckMs * 1e6
+				if !k.GapIsOwn() {
+					b.GapLaterAtNs = *k.GapAtMs * 1e6
+				}
 			}
 		}
 	}

@@ -169,7 +169,11 @@ func barText(b *RecoveryBar) string {
 		parts = append(parts, axis.DurationText(b.DurationNs))
 	}
 	if b.GapNs > 0 {
-		parts = append(parts, "longest gap "+axis.DurationText(b.GapNs))
+		gap := "longest gap " + axis.DurationText(b.GapNs)
+		if b.GapLaterAtNs > 0 {
+			gap += fmt.Sprintf(" (later, at %.1f s)", b.GapLaterAtNs/1e9)
+		}
+		parts = append(parts, gap)
 	}
 	if b.Count > 1 {
 		parts = append(parts, fmt.Sprintf("%s in all", axis.CountText(b.Count)))

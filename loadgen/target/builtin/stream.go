@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"rejoin/loadgen"
 	"rejoin/server/wire"
 )
 
@@ -128,7 +129,7 @@ func (s *stream) fetch(ctx context.Context, from uint64, first bool, memory *[]b
 				a.err = refusedRead(response)
 				return a
 			}
-			pause(ctx, readPause)
+			loadgen.Pause(ctx, readPause)
 		default:
 			a.err = refusedRead(response)
 			return a
@@ -248,14 +249,4 @@ func skipTrimmed(response *fasthttp.Response, from uint64, first bool) (uint64, 
 		return from, fmt.Errorf("the replica trimmed its log up to offset %d while it was read", *answer.Earliest)
 	}
 	return *answer.Earliest, nil
-}
-
-// pause waits, or until the context is done.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -94,7 +94,7 @@ func (r *reader) fetch(ctx context.Context, wait time.Duration) ([]byte, error) 
 		case !kerr.IsRetriable(err) || time.Until(deadline) < readPause:
 			return nil, err
 		default:
-			pause(ctx, readPause)
+			loadgen.Pause(ctx, readPause)
 		}
 	}
 }
@@ -201,14 +201,4 @@ func (r *reader) one(stored batch, yield func(loadgen.ReadBatch) error) error {
 		return nil // a marker of a transaction; the harness writes none, so its offset shows up as a gap
 	}
 	return yield(loadgen.ReadBatch{BaseOffset: stored.base, Identity: stored.identity, Damaged: stored.damaged, Messages: stored.messages})
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
