@@ -78,7 +78,7 @@ func nastyFigures() map[string]Figures {
 			Percentiles: []Distribution{{Label: "steady", Count: 1, Points: []QuantilePoint{{0.5, v}}}, {Label: "outage", Count: 3}},
 			Throughput:  []RatePoint{{0, v, v}},
 			Lag:         []LagSeries{{Node: "n0", Points: []LagPoint{{0, v}}}, {Node: "n1"}},
-			Recovery:    []Recovery{{Node: "n0", DownNs: v, Bars: []RecoveryBar{{Kind: BarRepair, DurationNs: v, Count: 2}}}},
+			Recovery:    []Recovery{{Node: "n0", DownNs: v, Bars: []RecoveryBar{{Kind: BarRepair, DurationNs: v, Count: 2}, {Kind: BarCatchup, DurationNs: v}}}},
 		}
 	}
 	constant := one(5)
@@ -88,6 +88,7 @@ func nastyFigures() map[string]Figures {
 		constant.Latency[0].Steps = append(constant.Latency[0].Steps, LatencyStep{i * sec, (i + 1) * sec, 1e6})
 		constant.Lag[0].Points = append(constant.Lag[0].Points, LagPoint{i * sec, 0})
 	}
+	constant.Recovery[0].DownNs, constant.Recovery[0].Bars[1].DurationNs = 1e9, 3e9
 	crowded := constant
 	crowded.Kills, crowded.Recovery, crowded.Downs = nil, nil, nil
 	for i := range int64(300) {

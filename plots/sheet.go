@@ -35,6 +35,8 @@ type sheet struct {
 	panel  *plot.Plot
 	// yLabel is drawn by the sheet: the library places the axis' own by its linear middle, which on a log axis pushes the panel down.
 	yLabel string
+	// insets stand in a row under the panel.
+	insets []inset
 	// empty is drawn in place of the panel if there is no panel.
 	empty string
 }
@@ -50,8 +52,14 @@ func newSheet(ink *ink, title, caption string) *sheet {
 	return &sheet{ink: ink, title: title, caption: label(caption), height: sheetHeight, empty: "no data"}
 }
 
-// newPanel returns axes in our font; the caller sets range, scale and ticks.
+// newPanel returns the panel of the sheet; the caller sets range, scale and ticks.
 func (s *sheet) newPanel(xLabel, yLabel string) *plot.Plot {
+	s.panel, s.yLabel = s.axes(xLabel), yLabel
+	return s.panel
+}
+
+// axes are a panel in our font.
+func (s *sheet) axes(xLabel string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
@@ -67,9 +75,8 @@ func (s *sheet) newPanel(xLabel, yLabel string) *plot.Plot {
 		axis.Tick.Length = 4
 		axis.Padding = 0
 	}
-	p.X.Label.Text, s.yLabel = xLabel, yLabel
+	p.X.Label.Text = xLabel
 	p.Legend.TextStyle = s.ink.text(9, ink90, 0, 0)
-	s.panel = p
 	return p
 }
 
@@ -93,6 +100,7 @@ func (s *sheet) draw(c draw.Canvas) {
 		return
 	}
 	c.Max.Y -= s.drawLegend(c) + 4
+	c.Min.Y += s.drawInsets(c)
 	if s.yLabel != "" {
 		c.Min.X += yLabelWidth
 	}

@@ -241,6 +241,7 @@ func (f *Figures) lagSheet(ink *ink) *sheet {
 		s.legend = append(s.legend, legendEntry{text: text, thumb: lineThumb(style)})
 	}
 	s.legend = append(s.legend, s.marks.legend()...)
+	s.addInsets(f.returnInsets(s))
 	return s
 }
 
