@@ -81,15 +81,23 @@ func (c *goalsCommand) Run(env *environment) error {
 
 const goalPairsMax = 50
 
-// logBytes is how long the large log may become on the disk under the results, or under what is there of them yet.
+// logBytes is how long the large log may become on the disk under the results.
 func logBytes(dir string) int64 {
+	if free := diskFree(dir); free != nil {
+		return goals.LogBytes(*free)
+	}
+	return 0
+}
+
+// diskFree is what the disk under a folder has free, or that under what is there of its path yet; nil: not known.
+func diskFree(dir string) *int64 {
 	for {
 		if found := results.Probe(dir); found.DiskFreeBytes != nil {
-			return goals.LogBytes(*found.DiskFreeBytes)
+			return found.DiskFreeBytes
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return 0
+			return nil
 		}
 		dir = parent
 	}

@@ -14,7 +14,7 @@ import (
 
 type scalingCommand struct {
 	Samples int      `help:"Runs of each point; the table shows medians." default:"1" placeholder:"N"`
-	Only    []string `help:"Measure these dimensions only: producers, batch, payload, nodes, partitions." placeholder:"DIMENSION,…"`
+	Only    []string `help:"Measure these dimensions only: producers, batch, payload, nodes, partitions, log-one, log-three." placeholder:"DIMENSION,…"`
 	Again   []string `help:"Forget what was measured of these dimensions, or of all, and measure it again." placeholder:"DIMENSION,…"`
 	Table   bool     `help:"Measure nothing: write table and figures of what is there."`
 }
@@ -22,8 +22,9 @@ type scalingCommand struct {
 // Help is shown by bench scaling --help.
 func (scalingCommand) Help() string {
 	return `Varies one thing at a time, in a closed loop of 3 s a point: 1 to 1,200 producers, 1 to 1,000 messages in a batch, 40 bytes to 64 KiB in a message, 1, 3 and
-5 nodes, 1 to 64 partitions; about 14 minutes. scaling.md, scaling.json and a figure of each curve land in the folder scaling under --results, with the place where each
-curve bends and what was full there. What has been measured is kept: an interrupted measurement goes on where it ended.
+5 nodes, 1 to 64 partitions; then one log grows to 20 GiB on one node and one to 5 GiB on three, at a rate that is held. About 22 minutes. scaling.md, scaling.json and a
+figure of each curve land in the folder scaling under --results, with the place where each curve bends and what was full there. What has been measured is kept: an
+interrupted measurement goes on where it ended. What the disk has no room for is left out, and says so.
 
 Examples:
   bench scaling
@@ -41,7 +42,11 @@ const scalingSamplesMax = 20
 
 // Run measures the points that are missing, and writes tables and figures.
 func (c *scalingCommand) Run(env *environment) error {
-	series, err := c.series()
+	dimensions := scaling.Dimensions()
+	if err := leaveOutWithoutRoom(dimensions, diskFree(env.results), env.results); err != nil {
+		return usage("%w", err)
+	}
+	series, err := c.series(dimensions)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -54,7 +59,7 @@ func (c *scalingCommand) Run(env *environment) error {
 			return usage("%w", err)
 		}
 	}
-	text, err := s.writeScaling()
+	text, err := s.writeScaling(dimensions)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -66,20 +71,21 @@ func (c *scalingCommand) Run(env *environment) error {
 }
 
 // series are the points of the dimensions that are asked for.
-func (c *scalingCommand) series() (wanted []goals.Series, err error) {
+func (c *scalingCommand) series(dimensions []scaling.Dimension) (wanted []goals.Series, err error) {
 	if c.Samples < 1 || c.Samples > scalingSamplesMax {
 		return nil, fmt.Errorf("--samples %d: pass 1 to %d", c.Samples, scalingSamplesMax)
 	}
 	var names []string
-	for _, d := range scaling.Dimensions() {
-		if d.Missing != "" {
+	for _, d := range dimensions {
+		names = append(names, d.Name)
+		if d.Missing != "" || len(c.Only) > 0 && !slices.Contains(c.Only, d.Name) {
 			continue
 		}
-		names = append(names, d.Name)
-		for _, p := range d.Points {
-			if p.Series.Pairs = c.Samples; len(c.Only) == 0 || slices.Contains(c.Only, d.Name) {
-				wanted = append(wanted, p.Series)
+		for _, s := range d.Series() {
+			if s.Pairs == 0 {
+				s.Pairs = c.Samples
 			}
+			wanted = append(wanted, s)
 		}
 	}
 	return wanted, knownNames("dimension to measure", names, c.Only, c.Again)
@@ -89,12 +95,28 @@ func (c *scalingCommand) series() (wanted []goals.Series, err error) {
 func (c *scalingCommand) again() (all []goals.Series) {
 	for _, d := range scaling.Dimensions() {
 		if slices.Contains(c.Again, everySeries) || slices.Contains(c.Again, d.Name) {
-			for _, p := range d.Points {
-				all = append(all, p.Series)
-			}
+			all = append(all, d.Series()...)
 		}
 	}
 	return all
+}
+
+// leaveOutWithoutRoom says of each log that grows longer than what is free why it is not measured.
+func leaveOutWithoutRoom(dimensions []scaling.Dimension, free *int64, dir string) error {
+	for i := range dimensions {
+		d := &dimensions[i]
+		if d.Growth == nil || free == nil {
+			continue
+		}
+		s, err := parseScenario(d.Name, d.Growth.File())
+		if err != nil {
+			return err
+		}
+		if need := s.diskNeeded(); need > *free {
+			d.Missing = fmt.Sprintf("it may take %s of disk, and %s are free under %s: free space, or pass --results on another disk", bytesText(&need), bytesText(free), dir)
+		}
+	}
+	return nil
 }
 
 // scalingJSON is scaling.json.
@@ -108,7 +130,7 @@ type scalingJSON struct {
 }
 
 // writeScaling writes tables and figures of all samples that are there, and returns the text.
-func (s *sampler) writeScaling() (string, error) {
+func (s *sampler) writeScaling(dimensions []scaling.Dimension) (string, error) {
 	machine := machineText(s.dir)
 	file := scalingJSON{SchemaVersion: results.SchemaVersion, Machine: machine}
 	var all []goals.Sample
@@ -118,7 +140,7 @@ func (s *sampler) writeScaling() (string, error) {
 		return samples, err
 	}
 	var curves []plots.Curve
-	for _, d := range scaling.Dimensions() {
+	for _, d := range dimensions {
 		table, err := scaling.TableOf(d, read)
 		if err != nil {
 			return "", err
@@ -157,7 +179,11 @@ func curvesOf(t scaling.Table, machine string) []plots.Curve {
 		}
 		return l
 	}
-	caption := "closed loop, persisted; " + machine
+	loop, took := "closed loop", "time to the answer when saturated"
+	if t.Held {
+		loop, took = "open loop", "time from due to the answer"
+	}
+	caption := loop + ", persisted; " + machine
 	return []plots.Curve{
 		{Name: t.Name + "-rate", Title: t.Title + ": acknowledged a second", Caption: caption, XLabel: t.XLabel, YLabel: "a second (log scale)", Lines: []plots.CurveLine{
 			line("messages", func(m scaling.Measured) *float64 { return m.MessagesPerS }),
@@ -168,7 +194,7 @@ func curvesOf(t scaling.Table, machine string) []plots.Curve {
 				}
 				return new(*m.BytesPerS / 1e3)
 			})}},
-		{Name: t.Name + "-latency", Title: t.Title + ": time to the answer when saturated", Caption: caption, XLabel: t.XLabel, YLabel: "latency (log scale)", Durations: true,
+		{Name: t.Name + "-latency", Title: t.Title + ": " + took, Caption: caption, XLabel: t.XLabel, YLabel: "latency (log scale)", Durations: true,
 			Lines: []plots.CurveLine{line("p50", func(m scaling.Measured) *float64 { return m.P50Ns }), line("p99", func(m scaling.Measured) *float64 { return m.P99Ns })}},
 	}
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rejoin/cmd/bench/goals"
 	"rejoin/cmd/bench/scaling"
@@ -15,6 +17,13 @@ import (
 func TestScalingScenarios(t *testing.T) {
 	points := 0
 	for _, d := range scaling.Dimensions() {
+		if d.Growth != nil {
+			s, err := parseScenario(d.Name, d.Growth.File())
+			written := s.batchesOffered(0, time.Duration(s.Duration)) * float64(frameBytesOf(s.BatchMessages, s.PayloadBytes))
+			if err != nil || s.ClosedLoop || written < float64(d.Growth.LogBytes) || written > 1.05*float64(d.Growth.LogBytes) || d.Growth.Took < time.Duration(s.Duration) {
+				t.Errorf("%s writes %.0f bytes of %d, error %v", d.Name, written, d.Growth.LogBytes, err)
+			}
+		}
 		for _, p := range d.Points {
 			points++
 			s, err := parseScenario(p.Series.Name, p.Series.File())
@@ -47,7 +56,7 @@ func TestScalingWrites(t *testing.T) {
 		}
 	}
 	code, out := bench(t, "--results", root, "scaling", "--table")
-	if code != 0 || !strings.Contains(out, "| 12 | 1000 | 100000 | 26.9 | 2.00 | 9.00 |") || !strings.Contains(out, "It bends at 1: 12 bring 1.00 times") || !strings.Contains(out, "Not measured: a log of 20 GiB") {
+	if code != 0 || !strings.Contains(out, "| 12 | 1000 | 100000 | 26.9 | 2.00 | 9.00 |") || !strings.Contains(out, "It bends at 1: 12 bring 1.00 times") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	for _, name := range []string{"producers-rate.png", "producers-latency.svg", scalingFile, scalingMarkdown} {
@@ -60,5 +69,33 @@ func TestScalingWrites(t *testing.T) {
 	}
 	if code, out := bench(t, "--results", root, "scaling", "--only", "luck"); code != results.ExitUsage || !strings.Contains(out, "payload") {
 		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestScalingWithoutRoom: a log that the disk cannot hold is left out with the reason, and what was measured of it before stays.
+func TestScalingWithoutRoom(t *testing.T) {
+	dimensions := scaling.Dimensions()
+	free := int64(10 << 30)
+	if err := leaveOutWithoutRoom(dimensions, &free, "results"); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dimensions {
+		if grows := d.Growth != nil; (d.Missing != "") != grows {
+			t.Errorf("%s with 10 GiB free: %q", d.Name, d.Missing)
+		}
+	}
+	wanted, err := (&scalingCommand{Samples: 1}).series(dimensions)
+	for _, s := range wanted {
+		if s.Windows {
+			t.Errorf("%s is measured without room", s.Name)
+		}
+	}
+	if err != nil || len(wanted) == 0 {
+		t.Errorf("%d series, error %v", len(wanted), err)
+	}
+	free = 300 << 30
+	dimensions = scaling.Dimensions()
+	if err := leaveOutWithoutRoom(dimensions, &free, "results"); err != nil || slices.ContainsFunc(dimensions, func(d scaling.Dimension) bool { return d.Missing != "" }) {
+		t.Errorf("left out with room, error %v", err)
 	}
 }

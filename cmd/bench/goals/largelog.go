@@ -112,4 +112,4 @@ func (s Sample) medianIn(from, to time.Duration) (last float64) {
 }
 
 // WindowQuantiles are those of Sample.Windows.
-var WindowQuantiles = []float64{0.5}
+var WindowQuantiles = []float64{0.5, 0.99}

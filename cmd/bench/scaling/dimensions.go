@@ -7,14 +7,26 @@ import (
 	"rejoin/cmd/bench/goals"
 )
 
-// Dimension is one thing that is varied.
+// Dimension is one thing that is varied: in a run for each point, or in one run in which it grows.
 type Dimension struct {
 	Name, Title, XLabel string
 	Points              []Point
+	Growth              *goals.Series
 	// Rate is what the curve is judged by.
 	Rate Rate
-	// Missing says why there are no points.
+	// Missing says why nothing is measured.
 	Missing string
+}
+
+// Series are all that the dimension is measured by.
+func (d Dimension) Series() (all []goals.Series) {
+	if d.Growth != nil {
+		return []goals.Series{*d.Growth}
+	}
+	for _, p := range d.Points {
+		all = append(all, p.Series)
+	}
+	return all
 }
 
 // Rate is a figure of a point.
@@ -77,6 +89,7 @@ func Dimensions() []Dimension {
 			Points: points("nodes", []int{1, 3, 5}, func(u *usual, x int) { u.nodes = x })},
 		{Name: "partitions", Title: "Partitions", XLabel: "partitions, 64 producers spread over them (log scale)",
 			Points: points("partitions", []int{1, 2, 4, 16, 64}, func(u *usual, x int) { u.partitions, u.producers = x, 64 })},
-		{Name: "log", Title: "Length of the log", Missing: "a log of 20 GiB on one node and 5 GiB on three takes 35 GiB of disk and half an hour: it is not written by this command"},
+		growth("log-one", 1, 20<<30, 450_000),
+		growth("log-three", 3, 5<<30, 300_000),
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Measured is a point with what came out: medians of the N samples that count. Null is not measured.
 type Measured struct {
-	X              int      `json:"x"`
+	X              float64  `json:"x"`
 	N              int      `json:"n"`
 	BatchesPerS    *float64 `json:"batches_per_s"`
 	MessagesPerS   *float64 `json:"messages_per_s"`
@@ -33,42 +33,53 @@ type Table struct {
 	XLabel  string     `json:"x_label"`
 	Points  []Measured `json:"points"`
 	Missing string     `json:"missing,omitempty"`
+	// Held says that the rate was held while x grew: the latency is what shows a bend.
+	Held bool `json:"held"`
 	// Says where the curve bends, what was full there, and which samples do not count.
 	Says string `json:"says"`
 }
 
 // TableOf sums up what samples there are. Those that are no evidence make no point.
 func TableOf(d Dimension, samplesOf func(series string) ([]goals.Sample, error)) (Table, error) {
-	t := Table{Name: d.Name, Title: d.Title, XLabel: d.XLabel, Missing: d.Missing, Points: []Measured{}}
+	t := Table{Name: d.Name, Title: d.Title, XLabel: d.XLabel, Held: d.Growth != nil, Points: []Measured{}}
 	var all []goals.Sample
-	for _, p := range d.Points {
-		samples, err := samplesOf(p.Series.Name)
+	for i, series := range d.Series() {
+		samples, err := samplesOf(series.Name)
 		if err != nil {
 			return t, err
 		}
 		all = append(all, samples...)
-		if counted, _ := goals.Evidence(samples, d.Name); len(counted) > 0 {
-			t.Points = append(t.Points, measuredOf(p.X, counted))
+		switch counted, _ := goals.Evidence(samples, d.Name); {
+		case len(counted) == 0:
+		case t.Held:
+			t.Points = append(t.Points, grown(counted[len(counted)-1])...)
+		default:
+			t.Points = append(t.Points, measuredOf(d.Points[i].X, counted))
 		}
 	}
-	t.Says = saysOf(d, t.Points)
+	if len(all) == 0 {
+		t.Missing = d.Missing
+	}
+	t.Says = saysOf(d.Rate, t)
 	if _, leftOut := goals.Evidence(all, d.Name); leftOut != "" {
 		t.Says += " " + leftOut + "."
 	}
 	return t, nil
 }
 
-func saysOf(d Dimension, all []Measured) string {
-	rated := slices.DeleteFunc(slices.Clone(all), func(m Measured) bool { return d.Rate.Of(m) == nil })
+func saysOf(rate Rate, t Table) string {
+	rated := slices.DeleteFunc(slices.Clone(t.Points), func(m Measured) bool { return rate.Of(m) == nil })
 	switch {
-	case d.Missing != "":
-		return "Not measured: " + d.Missing + "."
+	case t.Missing != "":
+		return "Not measured: " + t.Missing + "."
 	case len(rated) == 0:
 		return "Not measured yet."
 	case len(rated) == 1:
 		return "Measured at one point only."
+	case t.Held:
+		return held(rated)
 	}
-	return bend(rated, d.Rate)
+	return bend(rated, rate)
 }
 
 func measuredOf(x int, samples []goals.Sample) Measured {
@@ -106,7 +117,7 @@ func measuredOf(x int, samples []goals.Sample) Measured {
 		}
 	}
 	cpu := func(c results.RoleCost) *float64 { return c.CPUNsPerBatch }
-	return Measured{X: x, N: len(samples),
+	return Measured{X: float64(x), N: len(samples),
 		BatchesPerS:  perS(func(s results.Summary) float64 { return s.BatchesPerS }),
 		MessagesPerS: perS(func(s results.Summary) float64 { return float64(s.Cost.AckedMessages) / (float64(s.MeasuredNs) / 1e9) }),
 		BytesPerS:    perS(func(s results.Summary) float64 { return s.BatchesPerS * float64(s.FrameBytes) }),
@@ -150,18 +161,18 @@ func bend(all []Measured, rate Rate) string {
 		if math.IsNaN(factor) || math.IsInf(factor, 0) || factor <= 0 {
 			continue
 		}
-		if math.Log(factor)/math.Log(float64(is.X)/float64(was.X)) >= bendBelow {
+		if math.Log(factor)/math.Log(is.X/was.X) >= bendBelow {
 			bendAt = i
 		}
 		if factor < cliffBelow {
-			falls = append(falls, fmt.Sprintf("It falls from %d to %d, to %.2f.", was.X, is.X, factor))
+			falls = append(falls, fmt.Sprintf("It falls from %s to %s, to %.2f.", xText(was.X), xText(is.X), factor))
 		}
 	}
 	if bendAt == len(all)-1 {
 		return strings.Join(append([]string{"It does not bend within these points."}, falls...), " ")
 	}
 	was, is := all[bendAt], all[bendAt+1]
-	says := fmt.Sprintf("It bends at %d: %d bring %.2f times the %s of %d. %s", was.X, is.X, *rate.Of(is) / *rate.Of(was), rate, was.X, fullText(is))
+	says := fmt.Sprintf("It bends at %s: %s bring %.2f times the %s of %s. %s", xText(was.X), xText(is.X), *rate.Of(is) / *rate.Of(was), rate, xText(was.X), fullText(is))
 	return strings.Join(append([]string{says}, falls...), " ")
 }
 
@@ -183,21 +194,33 @@ func fullText(m Measured) string {
 // Markdown is the table for people.
 func Markdown(machine, builds string, tables []Table) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# How it scales\n\nOn %s, %s. Closed loop, 1 s of warm-up and 3 s measured a point; producers and nodes share the machine.\n", machine, builds)
+	fmt.Fprintf(&b, "# How it scales\n\nOn %s, %s. Closed loop, 1 s of warm-up and 3 s measured a point; where the log grows, open loop at a rate that is held, 10 s a point. Producers and nodes share the machine.\n", machine, builds)
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.Says)
 		if len(t.Points) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n![%s](%s-rate.png)\n\n| %s | batches/s | messages/s | MB/s | p50 ms | p99 ms | batches a sync | CPU µs a batch, primary / backup | cores busy |\n|---|---|---|---|---|---|---|---|---|\n",
-			t.Title, t.Name, t.Name)
+		shown, column := "rate", t.Name
+		if t.Held {
+			shown, column = "latency", "GiB"
+		}
+		fmt.Fprintf(&b, "\n![%s](%s-%s.png)\n\n| %s | batches/s | messages/s | MB/s | p50 ms | p99 ms | batches a sync | CPU µs a batch, primary / backup | cores busy |\n|---|---|---|---|---|---|---|---|---|\n",
+			t.Title, t.Name, shown, column)
 		for _, m := range t.Points {
-			fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s / %s | %s |\n", m.X, text(m.BatchesPerS, 1, "%.0f"), text(m.MessagesPerS, 1, "%.0f"), text(m.BytesPerS, 1e6, "%.1f"),
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s / %s | %s |\n", xText(m.X), text(m.BatchesPerS, 1, "%.0f"), text(m.MessagesPerS, 1, "%.0f"), text(m.BytesPerS, 1e6, "%.1f"),
 				text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"), text(m.BatchesPerSync, 1, "%.1f"), text(m.PrimaryCPUNs, 1e3, "%.0f"), text(m.BackupCPUNs, 1e3, "%.0f"),
 				text(m.BusyShare, 0.01, "%.0f %%"))
 		}
 	}
 	return b.String()
+}
+
+// xText is a number of things, or a length.
+func xText(x float64) string {
+	if x == math.Trunc(x) {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
 }
 
 func text(v *float64, unit float64, format string) string {

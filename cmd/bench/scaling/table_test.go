@@ -3,6 +3,7 @@ package scaling
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"rejoin/cmd/bench/goals"
 	"rejoin/results"
@@ -10,7 +11,7 @@ import (
 
 // TestBend: the place behind which twice as much never brings a quarter more again, with what was full there, and each fall.
 func TestBend(t *testing.T) {
-	at := func(x int, rate float64, busy float64) Measured {
+	at := func(x float64, rate float64, busy float64) Measured {
 		return Measured{X: x, MessagesPerS: &rate, BytesPerS: new(1.0), BusyShare: &busy, BatchesPerSync: new(4.0)}
 	}
 	for _, test := range []struct {
@@ -63,5 +64,53 @@ func TestNoEvidence(t *testing.T) {
 	}
 	if text := Markdown("a machine", "a build", []Table{got}); !strings.Contains(text, "| 1 | – | – | – | – |") {
 		t.Error(text)
+	}
+}
+
+// TestGrowth: the length of a log is what was acknowledged until then; windows beside the measured load are no points; a p99 that leaps is named.
+func TestGrowth(t *testing.T) {
+	const perWindow = 1 << 20 // batches of 1 KiB: 1 GiB in 10 s
+	sample := goals.Sample{LoadStart: 3 * time.Second, Summary: results.Summary{Verdict: results.Pass, FrameBytes: 1 << 10, MeasuredNs: 55e9}}
+	for i, p99 := range []int64{9e9, 2e6, 2e6, 2e6, 2e6, 3e6, 9e9} { // the first has the warm-up, the last outlives the load
+		w := results.Window{FromNs: int64(i) * 10e9, ToNs: int64(i+1) * 10e9, Count: perWindow, QuantileNs: []*int64{new(int64(1e6 + 1e5*int64(i))), new(p99)}}
+		sample.Windows = append(sample.Windows, w)
+	}
+	d := Dimensions()[len(Dimensions())-1]
+	table := func(all ...goals.Sample) Table {
+		got, err := TableOf(d, func(string) ([]goals.Sample, error) { return all, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	got := table(sample)
+	if len(got.Points) != 5 || got.Points[0].X != 2 || got.Points[4].X != 6 || *got.Points[0].BatchesPerS != perWindow/10.0 || *got.Points[0].P50Ns != 1.1e6 || *got.Points[4].P99Ns != 3e6 {
+		t.Errorf("%+v", got.Points)
+	}
+	if want := "From the first third to the last, p50 by ×1.36 and p99 by ×1.50. No 10 s had more than 2 times the usual p99: it does not bend."; got.Says != want {
+		t.Errorf("%q, want %q", got.Says, want)
+	}
+	if text := Markdown("a machine", "a build", []Table{got}); !strings.Contains(text, "| GiB | batches/s |") || !strings.Contains(text, "| 6 | 104858 |") || !strings.Contains(text, d.Name+"-latency.png") {
+		t.Error(text)
+	}
+	*sample.Windows[3].QuantileNs[1] = 7e6
+	if got := table(sample); !strings.Contains(got.Says, "1 of 5 windows of 10 s had more than 2 times the usual p99, the highest 7.0 ms at 4.0 GiB") {
+		t.Error(got.Says)
+	}
+	sample.Windows[3].QuantileNs = nil
+	sample.Windows[4].QuantileNs[1] = nil
+	if got := table(sample); len(got.Points) != 4 || got.Points[1].X != 3 || got.Points[2].X != 5 || got.Points[2].P99Ns != nil {
+		t.Errorf("%+v", got.Points)
+	}
+	sample.Summary.Verdict = results.Invalid
+	if got := table(sample); len(got.Points) != 0 || !strings.HasPrefix(got.Says, "Not measured yet. 1 of 1 samples") {
+		t.Errorf("%+v", got)
+	}
+	d.Missing = "there is no room"
+	if got := table(); got.Says != "Not measured: there is no room." {
+		t.Error(got.Says)
+	}
+	if got := table(sample); strings.Contains(got.Says, "no room") {
+		t.Error(got.Says)
 	}
 }
