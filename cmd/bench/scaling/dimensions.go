@@ -90,6 +90,6 @@ func Dimensions() []Dimension {
 		{Name: "partitions", Title: "Partitions", XLabel: "partitions, 64 producers spread over them (log scale)",
 			Points: points("partitions", []int{1, 2, 4, 16, 64}, func(u *usual, x int) { u.partitions, u.producers = x, 64 })},
 		growth("log-one", 1, 20<<30, 450_000),
-		growth("log-three", 3, 5<<30, 300_000),
+		growth("log-three", 3, 5<<30, 150_000),
 	}
 }

@@ -197,22 +197,33 @@ func Markdown(machine, builds string, tables []Table) string {
 	fmt.Fprintf(&b, "# How it scales\n\nOn %s, %s. Closed loop, 1 s of warm-up and 3 s measured a point; where the log grows, open loop at a rate that is held, 10 s a point. Producers and nodes share the machine.\n", machine, builds)
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.Says)
-		if len(t.Points) == 0 {
-			continue
-		}
-		shown, column := "rate", t.Name
-		if t.Held {
-			shown, column = "latency", "GiB"
-		}
-		fmt.Fprintf(&b, "\n![%s](%s-%s.png)\n\n| %s | batches/s | messages/s | MB/s | p50 ms | p99 ms | batches a sync | CPU µs a batch, primary / backup | cores busy |\n|---|---|---|---|---|---|---|---|---|\n",
-			t.Title, t.Name, shown, column)
-		for _, m := range t.Points {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s / %s | %s |\n", xText(m.X), text(m.BatchesPerS, 1, "%.0f"), text(m.MessagesPerS, 1, "%.0f"), text(m.BytesPerS, 1e6, "%.1f"),
-				text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"), text(m.BatchesPerSync, 1, "%.1f"), text(m.PrimaryCPUNs, 1e3, "%.0f"), text(m.BackupCPUNs, 1e3, "%.0f"),
-				text(m.BusyShare, 0.01, "%.0f %%"))
+		switch {
+		case len(t.Points) == 0:
+		case t.Held:
+			t.heldRows(&b)
+		default:
+			t.rows(&b)
 		}
 	}
 	return b.String()
+}
+
+func (t Table) rows(b *strings.Builder) {
+	fmt.Fprintf(b, "\n![%s](%s-rate.png)\n\n| %s | batches/s | messages/s | MB/s | p50 ms | p99 ms | batches a sync | CPU µs a batch, primary / backup | cores busy | runs |\n|---|---|---|---|---|---|---|---|---|---|\n",
+		t.Title, t.Name, t.Name)
+	for _, m := range t.Points {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s / %s | %s | %d |\n", xText(m.X), text(m.BatchesPerS, 1, "%.0f"), text(m.MessagesPerS, 1, "%.0f"), text(m.BytesPerS, 1e6, "%.1f"),
+			text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"), text(m.BatchesPerSync, 1, "%.1f"), text(m.PrimaryCPUNs, 1e3, "%.0f"), text(m.BackupCPUNs, 1e3, "%.0f"),
+			text(m.BusyShare, 0.01, "%.0f %%"), m.N)
+	}
+}
+
+// heldRows leave out what only a whole run has.
+func (t Table) heldRows(b *strings.Builder) {
+	fmt.Fprintf(b, "\n![%s](%s-latency.png)\n\n| GiB | batches/s | p50 ms | p99 ms |\n|---|---|---|---|\n", t.Title, t.Name)
+	for _, m := range t.Points {
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", xText(m.X), text(m.BatchesPerS, 1, "%.0f"), text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"))
+	}
 }
 
 // xText is a number of things, or a length.
