@@ -123,7 +123,7 @@ goals: build ## measure every goal of speed on this machine; about 75 minutes, r
 	@$(MAKE) --no-print-directory peer-raft || echo "bin/peers/hashicorp-raft could not be built: an older one is measured, and without one its goal has no data"
 	$(BENCH) goals $(ARGS)
 
-scaling: build ## vary producers, batches, messages, nodes, partitions, length of the log; 22 minutes, resumable; ARGS='--only producers'
+scaling: build ## vary producers, batches, messages, nodes, partitions, length of the log; 25 minutes, resumable; ARGS='--only producers'
 	$(BENCH) scaling $(ARGS)
 
 sim: ## simulate kept and new seeds for FOR=2m, and judge what they met; FIRST=N, PLAY='--seed 1 --seeds 700', SAME=200

@@ -22,7 +22,8 @@ type scalingCommand struct {
 // Help is shown by bench scaling --help.
 func (scalingCommand) Help() string {
 	return `Varies one thing at a time, in a closed loop of 3 s a point: 1 to 1,200 producers, 1 to 1,000 messages in a batch, 40 bytes to 64 KiB in a message, 1, 3 and
-5 nodes, 1 to 64 partitions; then one log grows to 20 GiB on one node and one to 5 GiB on three, at a rate that is held. About 22 minutes. scaling.md, scaling.json and a
+5 nodes, 1 to 64 partitions; then one log grows to 20 GiB on one node and one to 5 GiB on three, at a rate that is held, each beside a log that keeps 1 GiB of the same
+load. About 25 minutes. scaling.md, scaling.json and a
 figure of each curve land in the folder scaling under --results, with the place where each curve bends and what was full there. What has been measured is kept: an
 interrupted measurement goes on where it ended. What the disk has no room for is left out, and says so.
 
@@ -108,7 +109,7 @@ func leaveOutWithoutRoom(dimensions []scaling.Dimension, free *int64, dir string
 		if d.Growth == nil || free == nil {
 			continue
 		}
-		s, err := parseScenario(d.Name, d.Growth.File())
+		s, err := parseScenario(d.Name, d.Growth.Whole.File())
 		if err != nil {
 			return err
 		}
@@ -170,14 +171,22 @@ func machineText(dir string) string {
 
 // curvesOf are the two figures of a dimension: how much, and how long it takes.
 func curvesOf(t scaling.Table, machine string) []plots.Curve {
-	line := func(label string, of func(scaling.Measured) *float64) plots.CurveLine {
+	lineOf := func(label string, points []scaling.Measured, of func(scaling.Measured) *float64) plots.CurveLine {
 		l := plots.CurveLine{Label: label}
-		for _, m := range t.Points {
+		for _, m := range points {
 			if y := of(m); y != nil {
-				l.Points = append(l.Points, plots.CurvePoint{X: float64(m.X), Y: *y})
+				l.Points = append(l.Points, plots.CurvePoint{X: m.X, Y: *y})
 			}
 		}
 		return l
+	}
+	line := func(label string, of func(scaling.Measured) *float64) plots.CurveLine {
+		return lineOf(label, t.Points, of)
+	}
+	p50, p99 := func(m scaling.Measured) *float64 { return m.P50Ns }, func(m scaling.Measured) *float64 { return m.P99Ns }
+	latency := []plots.CurveLine{line("p50", p50), line("p99", p99)}
+	if len(t.Bounded) > 0 {
+		latency = append(latency, lineOf(fmt.Sprintf("p50 of a log that keeps %d GiB", scaling.BoundedGiB), t.Bounded, p50), lineOf("p99 of that", t.Bounded, p99))
 	}
 	loop, took := "closed loop", "time to the answer when saturated"
 	if t.Held {
@@ -195,6 +204,6 @@ func curvesOf(t scaling.Table, machine string) []plots.Curve {
 				return new(*m.BytesPerS / 1e3)
 			})}},
 		{Name: t.Name + "-latency", Title: t.Title + ": " + took, Caption: caption, XLabel: t.XLabel, YLabel: "latency (log scale)", Durations: true,
-			Lines: []plots.CurveLine{line("p50", func(m scaling.Measured) *float64 { return m.P50Ns }), line("p99", func(m scaling.Measured) *float64 { return m.P99Ns })}},
+			Lines: latency},
 	}
 }

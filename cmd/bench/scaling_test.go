@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,10 +19,15 @@ func TestScalingScenarios(t *testing.T) {
 	points := 0
 	for _, d := range scaling.Dimensions() {
 		if d.Growth != nil {
-			s, err := parseScenario(d.Name, d.Growth.File())
-			written := s.batchesOffered(0, time.Duration(s.Duration)) * float64(frameBytesOf(s.BatchMessages, s.PayloadBytes))
-			if err != nil || s.ClosedLoop || written < float64(d.Growth.LogBytes) || written > 1.05*float64(d.Growth.LogBytes) || d.Growth.Took < time.Duration(s.Duration) {
-				t.Errorf("%s writes %.0f bytes of %d, error %v", d.Name, written, d.Growth.LogBytes, err)
+			whole, err := parseScenario(d.Name, d.Growth.Whole.File())
+			bounded, errBounded := parseScenario(d.Name, d.Growth.Bounded.File())
+			written := whole.batchesOffered(0, time.Duration(whole.Duration)) * float64(frameBytesOf(whole.BatchMessages, whole.PayloadBytes))
+			wanted := float64(d.Growth.Whole.LogBytes)
+			if err := errors.Join(err, errBounded); err != nil || whole.ClosedLoop || written < wanted || written > 1.05*wanted || d.Growth.Whole.Took < time.Duration(whole.Duration) {
+				t.Errorf("%s writes %.0f bytes of %.0f, error %v", d.Name, written, wanted, err)
+			}
+			if bounded.Cluster.RetentionBytes != scaling.BoundedGiB<<30 || whole.Cluster.RetentionBytes != 0 || bounded.MessagesPerS != whole.MessagesPerS || bounded.Duration != whole.Duration {
+				t.Errorf("%s: beside it %+v", d.Name, bounded)
 			}
 		}
 		for _, p := range d.Points {

@@ -11,17 +11,20 @@ import (
 type Dimension struct {
 	Name, Title, XLabel string
 	Points              []Point
-	Growth              *goals.Series
+	Growth              *Growth
 	// Rate is what the curve is judged by.
 	Rate Rate
 	// Missing says why nothing is measured.
 	Missing string
 }
 
+// Growth is a run in which a log grows, and one in which the same load meets a log that keeps only its end: what changes in both is not the length's doing.
+type Growth struct{ Whole, Bounded goals.Series }
+
 // Series are all that the dimension is measured by.
 func (d Dimension) Series() (all []goals.Series) {
 	if d.Growth != nil {
-		return []goals.Series{*d.Growth}
+		return []goals.Series{d.Growth.Whole, d.Growth.Bounded}
 	}
 	for _, p := range d.Points {
 		all = append(all, p.Series)

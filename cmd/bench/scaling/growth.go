@@ -3,6 +3,7 @@ package scaling
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 // A log grows in one run, at a rate that is held: how long it is follows from what was acknowledged, and what its length costs shows in the latency.
 const (
+	growthRest    = 10 * time.Second // what a run before it left to the disk is done by then
 	growthWarmup  = 2 * time.Second
 	growthFrame   = 26_928 // bytes of a batch of 100 messages of 256 bytes
 	growthBatch   = 100    // messages
@@ -20,24 +22,33 @@ const (
 	growthReads   = 3       // of each replica
 )
 
+// BoundedGiB is what the log beside one that grows keeps.
+const BoundedGiB = 1
+
 // growth is a log on so many nodes that grows to that length.
 func growth(name string, nodes int, bytes int64, messagesPerS int) Dimension {
 	bytesPerS := int64(messagesPerS / growthBatch * growthFrame)
 	load := time.Duration(bytes/bytesPerS+1)*time.Second + growthWarmup
-	reading := time.Duration(int64(nodes)*growthReads*bytes/growthReadPer) * time.Second
-	about := fmt.Sprintf("a log of %d GiB on %s", bytes>>30, nodesText(nodes))
-	return Dimension{Name: name, Title: fmt.Sprintf("Length of the log, %s", nodesText(nodes)),
-		XLabel: fmt.Sprintf("GiB of log, %s, %d messages a second held all the time (log scale)", nodesText(nodes), messagesPerS),
-		Growth: &goals.Series{Name: name, About: "scaling, " + about, Pairs: 1, Windows: true, LogBytes: bytes, Took: load + reading + pointTook, Scenario: fmt.Sprintf(`nodes: %d
+	series := func(name string, kept int64, settings string) goals.Series {
+		reading := time.Duration(int64(nodes)*growthReads*kept/growthReadPer) * time.Second
+		return goals.Series{Name: name, About: fmt.Sprintf("scaling, %d GiB into a log on %s, of which it keeps %d", bytes>>30, nodesText(nodes), kept>>30),
+			Pairs: 1, Windows: true, LogBytes: kept, Took: growthRest + load + reading + pointTook, Scenario: fmt.Sprintf(`nodes: %d
 batch_messages: %d
 payload_bytes: %d
 messages_per_s: %d
+rest: %v
 warmup: %v
 duration: %v
 quiet_max: 120s
 demands: {late_p99_max: 10s, canary_change_max: 100}
-`, nodes, growthBatch, growthPayload, messagesPerS, growthWarmup, load)}}
+%s`, nodes, growthBatch, growthPayload, messagesPerS, growthRest, growthWarmup, load, settings)}
+	}
+	return Dimension{Name: name, Title: fmt.Sprintf("Length of the log, %s", nodesText(nodes)),
+		XLabel: fmt.Sprintf("GiB written, %s, %s messages a second held all the time (log scale)", nodesText(nodes), thousands(messagesPerS)),
+		Growth: &Growth{Whole: series(name, bytes, ""), Bounded: series(name+"-bounded", BoundedGiB<<30, fmt.Sprintf("cluster: {retention_bytes: %d}\n", BoundedGiB<<30))}}
 }
+
+func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
 func nodesText(n int) string {
 	if n == 1 {
@@ -46,7 +57,7 @@ func nodesText(n int) string {
 	return fmt.Sprintf("%d nodes", n)
 }
 
-// grown are the windows of a run that lie within its measured load, as points: the length of the log at the end of each, and what it had then.
+// grown are the windows of a run that lie within its measured load, as points: what had been written at the end of each, and its latency.
 func grown(s goals.Sample) (points []Measured) {
 	from, to := s.LoadStart+growthWarmup, s.LoadStart+growthWarmup+time.Duration(s.Summary.MeasuredNs)
 	acked := int64(0)
@@ -64,6 +75,14 @@ func grown(s goals.Sample) (points []Measured) {
 	return points
 }
 
+// nearest is the point at which about so much had been written; an empty one without any.
+func nearest(all []Measured, x float64) Measured {
+	if len(all) == 0 {
+		return Measured{}
+	}
+	return slices.MinFunc(all, func(a, b Measured) int { return cmp.Compare(math.Abs(a.X-x), math.Abs(b.X-x)) })
+}
+
 func nsOf(v *int64) *float64 {
 	if v == nil {
 		return nil
@@ -78,11 +97,12 @@ const (
 	leapAbove = 2
 )
 
-// held says what the length of a log did to the latency at a rate that was held.
-func held(all []Measured) string {
-	part := max(len(all)/growthEnds, 1)
-	first, last := all[:part], all[len(all)-part:]
-	says := fmt.Sprintf("From the first third to the last, p50 by %s and p99 by %s.", factor(first, last, p50), factor(first, last, p99))
+// held says what the length of a log did to the latency at a rate that was held, and what came of the same load where the log did not grow.
+func held(all, bounded []Measured) string {
+	says := fmt.Sprintf("From the first third to the last %s.%s", changeText(all), rangeText(all))
+	if len(bounded) > 1 {
+		says += fmt.Sprintf(" A log that keeps %d GiB of the same load: %s.%s", BoundedGiB, changeText(bounded), rangeText(bounded))
+	}
 	usual := medianOf(all, p99)
 	var leaps []Measured
 	for _, m := range all {
@@ -95,6 +115,24 @@ func held(all []Measured) string {
 	}
 	highest := slices.MaxFunc(leaps, func(a, b Measured) int { return cmp.Compare(*a.P99Ns, *b.P99Ns) })
 	return says + fmt.Sprintf(" %d of %d windows of 10 s had more than %d times the usual p99, the highest %.1f ms at %.1f GiB.", len(leaps), len(all), leapAbove, *highest.P99Ns/1e6, highest.X)
+}
+
+// changeText is by how much latency changed from the first part to the last.
+func changeText(all []Measured) string {
+	part := max(len(all)/growthEnds, 1)
+	first, last := all[:part], all[len(all)-part:]
+	return fmt.Sprintf("p50 by %s and p99 by %s", factor(first, last, p50), factor(first, last, p99))
+}
+
+// rangeText tells where p50 was least and most; empty without any.
+func rangeText(all []Measured) string {
+	known := slices.DeleteFunc(slices.Clone(all), func(m Measured) bool { return m.P50Ns == nil })
+	if len(known) == 0 {
+		return ""
+	}
+	byP50 := func(a, b Measured) int { return cmp.Compare(*a.P50Ns, *b.P50Ns) }
+	least, most := slices.MinFunc(known, byP50), slices.MaxFunc(known, byP50)
+	return fmt.Sprintf(" p50 was least, %.2f ms, at %.1f GiB, and most, %.2f ms, at %.1f GiB.", *least.P50Ns/1e6, least.X, *most.P50Ns/1e6, most.X)
 }
 
 func p50(m Measured) *float64 { return m.P50Ns }

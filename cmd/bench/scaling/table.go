@@ -33,8 +33,10 @@ type Table struct {
 	XLabel  string     `json:"x_label"`
 	Points  []Measured `json:"points"`
 	Missing string     `json:"missing,omitempty"`
-	// Held says that the rate was held while x grew: the latency is what shows a bend.
-	Held bool `json:"held"`
+	// Held says that the rate was held while x grew: the latency is what shows a bend. Bounded are then the points of the same load where the log
+	// keeps only its end.
+	Held    bool       `json:"held"`
+	Bounded []Measured `json:"bounded,omitempty"`
 	// Says where the curve bends, what was full there, and which samples do not count.
 	Says string `json:"says"`
 }
@@ -51,8 +53,10 @@ func TableOf(d Dimension, samplesOf func(series string) ([]goals.Sample, error))
 		all = append(all, samples...)
 		switch counted, _ := goals.Evidence(samples, d.Name); {
 		case len(counted) == 0:
+		case t.Held && i == 0:
+			t.Points = grown(counted[len(counted)-1])
 		case t.Held:
-			t.Points = append(t.Points, grown(counted[len(counted)-1])...)
+			t.Bounded = grown(counted[len(counted)-1])
 		default:
 			t.Points = append(t.Points, measuredOf(d.Points[i].X, counted))
 		}
@@ -77,7 +81,7 @@ func saysOf(rate Rate, t Table) string {
 	case len(rated) == 1:
 		return "Measured at one point only."
 	case t.Held:
-		return held(rated)
+		return held(rated, t.Bounded)
 	}
 	return bend(rated, rate)
 }
@@ -220,9 +224,11 @@ func (t Table) rows(b *strings.Builder) {
 
 // heldRows leave out what only a whole run has.
 func (t Table) heldRows(b *strings.Builder) {
-	fmt.Fprintf(b, "\n![%s](%s-latency.png)\n\n| GiB | batches/s | p50 ms | p99 ms |\n|---|---|---|---|\n", t.Title, t.Name)
+	fmt.Fprintf(b, "\n![%s](%s-latency.png)\n\n| GiB written | batches/s | p50 ms | p99 ms | a log that keeps %d GiB: p50 ms | p99 ms |\n|---|---|---|---|---|---|\n", t.Title, t.Name, BoundedGiB)
 	for _, m := range t.Points {
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", xText(m.X), text(m.BatchesPerS, 1, "%.0f"), text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"))
+		beside := nearest(t.Bounded, m.X)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", xText(m.X), text(m.BatchesPerS, 1, "%.0f"), text(m.P50Ns, 1e6, "%.2f"), text(m.P99Ns, 1e6, "%.2f"),
+			text(beside.P50Ns, 1e6, "%.2f"), text(beside.P99Ns, 1e6, "%.2f"))
 	}
 }
 

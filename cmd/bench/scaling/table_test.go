@@ -1,6 +1,7 @@
 package scaling
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,9 +76,14 @@ func TestGrowth(t *testing.T) {
 		w := results.Window{FromNs: int64(i) * 10e9, ToNs: int64(i+1) * 10e9, Count: perWindow, QuantileNs: []*int64{new(int64(1e6 + 1e5*int64(i))), new(p99)}}
 		sample.Windows = append(sample.Windows, w)
 	}
-	d := Dimensions()[len(Dimensions())-1]
+	d, bounded := Dimensions()[len(Dimensions())-1], []goals.Sample(nil)
 	table := func(all ...goals.Sample) Table {
-		got, err := TableOf(d, func(string) ([]goals.Sample, error) { return all, nil })
+		got, err := TableOf(d, func(series string) ([]goals.Sample, error) {
+			if series == d.Growth.Bounded.Name {
+				return bounded, nil
+			}
+			return all, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,10 +93,21 @@ func TestGrowth(t *testing.T) {
 	if len(got.Points) != 5 || got.Points[0].X != 2 || got.Points[4].X != 6 || *got.Points[0].BatchesPerS != perWindow/10.0 || *got.Points[0].P50Ns != 1.1e6 || *got.Points[4].P99Ns != 3e6 {
 		t.Errorf("%+v", got.Points)
 	}
-	if want := "From the first third to the last, p50 by ×1.36 and p99 by ×1.50. No 10 s had more than 2 times the usual p99: it does not bend."; got.Says != want {
+	if want := "From the first third to the last p50 by ×1.36 and p99 by ×1.50. p50 was least, 1.10 ms, at 2.0 GiB, and most, 1.50 ms, at 6.0 GiB. No 10 s had more than 2 times the usual p99: it does not bend."; got.Says != want {
 		t.Errorf("%q, want %q", got.Says, want)
 	}
-	if text := Markdown("a machine", "a build", []Table{got}); !strings.Contains(text, "| GiB | batches/s |") || !strings.Contains(text, "| 6 | 104858 |") || !strings.Contains(text, d.Name+"-latency.png") {
+	if text := Markdown("a machine", "a build", []Table{got}); !strings.Contains(text, "| GiB written | batches/s |") || !strings.Contains(text, "| 6 | 104858 | 1.50 | 3.00 | – | – |") || !strings.Contains(text, d.Name+"-latency.png") {
+		t.Error(text)
+	}
+	beside := sample
+	beside.Windows = slices.Clone(sample.Windows)
+	beside.Windows[5].QuantileNs = []*int64{new(int64(8e6)), nil}
+	bounded = []goals.Sample{beside}
+	got = table(sample)
+	if want := " A log that keeps 1 GiB of the same load: p50 by ×7.27 and p99 by no data. p50 was least, 1.10 ms, at 2.0 GiB, and most, 8.00 ms, at 6.0 GiB."; !strings.Contains(got.Says, want) {
+		t.Errorf("%q lacks %q", got.Says, want)
+	}
+	if text := Markdown("a machine", "a build", []Table{got}); !strings.Contains(text, "| 6 | 104858 | 1.50 | 3.00 | 8.00 | – |") {
 		t.Error(text)
 	}
 	*sample.Windows[3].QuantileNs[1] = 7e6
@@ -102,7 +119,7 @@ func TestGrowth(t *testing.T) {
 	if got := table(sample); len(got.Points) != 4 || got.Points[1].X != 3 || got.Points[2].X != 5 || got.Points[2].P99Ns != nil {
 		t.Errorf("%+v", got.Points)
 	}
-	sample.Summary.Verdict = results.Invalid
+	sample.Summary.Verdict, bounded = results.Invalid, nil
 	if got := table(sample); len(got.Points) != 0 || !strings.HasPrefix(got.Says, "Not measured yet. 1 of 1 samples") {
 		t.Errorf("%+v", got)
 	}
