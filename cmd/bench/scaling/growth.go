@@ -93,16 +93,51 @@ func nsOf(v *int64) *float64 {
 const (
 	// growthEnds: so many parts has a growth, of which the last is held against the first.
 	growthEnds = 3
+	// growthSide is how many windows have to lie on each side of a bend.
+	growthSide = 2
+	// bendAbove is how many times the p50 before it the p50 from a window on has to be.
+	bendAbove = 1.5
 	// leapAbove is how many times the median a window's p99 has to be to be named.
 	leapAbove = 2
 )
 
 // held says what the length of a log did to the latency at a rate that was held, and what came of the same load where the log did not grow.
 func held(all, bounded []Measured) string {
-	says := fmt.Sprintf("From the first third to the last %s.%s", changeText(all), rangeText(all))
+	says := heldText(all)
 	if len(bounded) > 1 {
-		says += fmt.Sprintf(" A log that keeps %d GiB of the same load: %s.%s", BoundedGiB, changeText(bounded), rangeText(bounded))
+		says += fmt.Sprintf(" The same load into a log that keeps %d GiB: %s", BoundedGiB, heldText(bounded))
 	}
+	return says
+}
+
+func heldText(all []Measured) string {
+	return growthBend(all) + " " + changeText(all) + rangeText(all) + leapText(all)
+}
+
+// growthBend tells from where on p50 was most above what it had been.
+func growthBend(all []Measured) string {
+	at, most := 0, bendAbove
+	for i := growthSide; i+growthSide <= len(all); i++ {
+		before, after := medianOf(all[:i], p50), medianOf(all[i:], p50)
+		if before != nil && after != nil && *before > 0 && *after / *before >= most {
+			at, most = i, *after / *before
+		}
+	}
+	if at == 0 {
+		return "It does not bend."
+	}
+	return fmt.Sprintf("It bends at %.1f GiB: p50 was %.2f ms before and %.2f ms from there on.", all[at].X, *medianOf(all[:at], p50)/1e6, *medianOf(all[at:], p50)/1e6)
+}
+
+// changeText is by how much latency changed from the first part to the last.
+func changeText(all []Measured) string {
+	part := max(len(all)/growthEnds, 1)
+	first, last := all[:part], all[len(all)-part:]
+	return fmt.Sprintf("From the first third to the last p50 by %s and p99 by %s.", factor(first, last, p50), factor(first, last, p99))
+}
+
+// leapText counts the windows whose p99 stands out; empty without any.
+func leapText(all []Measured) string {
 	usual := medianOf(all, p99)
 	var leaps []Measured
 	for _, m := range all {
@@ -111,17 +146,10 @@ func held(all, bounded []Measured) string {
 		}
 	}
 	if len(leaps) == 0 {
-		return says + fmt.Sprintf(" No 10 s had more than %d times the usual p99: it does not bend.", leapAbove)
+		return ""
 	}
 	highest := slices.MaxFunc(leaps, func(a, b Measured) int { return cmp.Compare(*a.P99Ns, *b.P99Ns) })
-	return says + fmt.Sprintf(" %d of %d windows of 10 s had more than %d times the usual p99, the highest %.1f ms at %.1f GiB.", len(leaps), len(all), leapAbove, *highest.P99Ns/1e6, highest.X)
-}
-
-// changeText is by how much latency changed from the first part to the last.
-func changeText(all []Measured) string {
-	part := max(len(all)/growthEnds, 1)
-	first, last := all[:part], all[len(all)-part:]
-	return fmt.Sprintf("p50 by %s and p99 by %s", factor(first, last, p50), factor(first, last, p99))
+	return fmt.Sprintf(" %d of %d windows of 10 s had more than %d times the usual p99, the highest %.1f ms at %.1f GiB.", len(leaps), len(all), leapAbove, *highest.P99Ns/1e6, highest.X)
 }
 
 // rangeText tells where p50 was least and most; empty without any.
