@@ -48,7 +48,7 @@ func (c *verifyCommand) Run(env *environment) error {
 		return err
 	}
 	var judge results.Judge
-	judgeVerification(&judge, report, nil)
+	judgeCommand(&judge, report, c.Live == "" && run.Status != results.StatusFinished)
 	if c.Live == "" {
 		judgeFiles(&judge, verifier.Reached(func(int) bool { return true }), verifier.AckedEnds())
 	}
@@ -62,6 +62,25 @@ func (c *verifyCommand) Run(env *environment) error {
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// judgeCommand judges a reading. Where a run ended before its nodes had come to rest, by a crash or Ctrl-C, a node that was down or on its way back
+// then lacks what the others have: its files prove nothing, which is not that it is stuck.
+func judgeCommand(judge *results.Judge, report *loadgen.Report, unrested bool) {
+	const mayBe = "the run ended before its nodes had come to rest, which may be why: start them, and verify with --live"
+	short := map[string]bool{}
+	for _, replica := range report.Replicas {
+		switch {
+		case !unrested:
+		case replica.Unreadable != "":
+			short[replica.Replica] = true
+			judge.Invalid("%s could not be read to its end: %s; %s", replica.Replica, replica.Unreadable, mayBe)
+		case replica.BehindBatches > 0:
+			short[replica.Replica] = true
+			judge.Invalid("%s ends at offset %d: %d acknowledged batches cannot be read there; %s", replica.Replica, replica.EndOffset, replica.BehindBatches, mayBe)
+		}
+	}
+	judgeVerification(judge, report, short)
 }
 
 // read holds the replicas against the ledgers.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rejoin/loadgen"
 	"rejoin/results"
 )
 
@@ -60,6 +61,33 @@ func TestLiveSourceIsOfTheRun(t *testing.T) {
 	}{{3, 2, ""}, {5, 2, "has 3 nodes, the run had 5"}, {3, 3, "no topic bench of 3 partitions"}, {3, 0, "no topic bench of 1 partition,"}} {
 		if _, err := liveSource(file, c.nodes, c.partitions); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d nodes, %d partitions: %v, want %q", c.nodes, c.partitions, err, c.want)
+		}
+	}
+}
+
+// TestVerifyOfACrashedRun: a node that was down when its run ended is not stuck, and nothing is proved by it either; what no node has is lost all the same.
+func TestVerifyOfACrashedRun(t *testing.T) {
+	behind := &loadgen.ReplicaReport{Replica: "n0", ReadTo: 90, EndOffset: 90, BehindBatches: 2}
+	torn := &loadgen.ReplicaReport{Replica: "n1", ReadTo: 80, Unreadable: "the file ends inside a frame"}
+	whole := &loadgen.ReplicaReport{Replica: "n2", ReadTo: 100}
+	for _, test := range []struct {
+		replicas []*loadgen.ReplicaReport
+		unrested bool
+		reached  uint64
+		code     int
+		want     string
+	}{
+		{[]*loadgen.ReplicaReport{behind, torn, whole}, true, 100, results.ExitInvalid, "n0 ends at offset 90: 2 acknowledged batches cannot be read there; the run ended before"},
+		{[]*loadgen.ReplicaReport{behind, torn, whole}, true, 100, results.ExitInvalid, "n1 could not be read to its end: the file ends inside a frame; the run ended before"},
+		{[]*loadgen.ReplicaReport{behind, torn, whole}, false, 100, results.ExitStuck, "n0 ends at offset 90"},
+		{[]*loadgen.ReplicaReport{behind, torn}, true, 90, results.ExitLoss, "no replica can be read beyond offset 90"},
+		{[]*loadgen.ReplicaReport{whole}, true, 100, results.ExitPass, ""},
+	} {
+		var judge results.Judge
+		judgeCommand(&judge, &loadgen.Report{Replicas: test.replicas}, test.unrested)
+		judgeFiles(&judge, []uint64{test.reached}, []uint64{100})
+		if _, code := judge.Verdict(); code != test.code || !strings.Contains(strings.Join(judge.Reasons(), "\n"), test.want) {
+			t.Errorf("exit code %d, want %d: %q", code, test.code, judge.Reasons())
 		}
 	}
 }
